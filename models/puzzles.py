@@ -1,0 +1,48 @@
+"""Puzzles, and the sets that files make of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import ForeignKey, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, Id, Instant, Word
+
+
+class Puzzle(Base):
+    """One instance, whatever files it came in. ``fingerprint``: SHA-256 of kind and canonical text."""
+
+    __tablename__ = "puzzle"
+
+    id: Mapped[Id]
+    kind: Mapped[Word]
+    text: Mapped[str] = mapped_column(Text)
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+
+
+class PuzzleSet(Base):
+    """The puzzles of one file. ``digest``: SHA-256 (hex) over its puzzles and labels.
+
+    ``ready`` turns true when the last puzzle is in: a set that is not ready is nobody's yet.
+    """
+
+    __tablename__ = "puzzle_set"
+    __table_args__ = (UniqueConstraint("name", "digest"),)
+
+    id: Mapped[Id]
+    name: Mapped[str] = mapped_column(String(200))
+    digest: Mapped[Word]
+    source: Mapped[str] = mapped_column(Text)
+    ready: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[Instant]
+
+
+class SetEntry(Base):
+    """One puzzle of a set, in the order of the file, with what the file said beside it."""
+
+    __tablename__ = "set_entry"
+
+    set_id: Mapped[int] = mapped_column(ForeignKey("puzzle_set.id", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"), index=True)
+    line: Mapped[int]
+    label: Mapped[str] = mapped_column(Text)

@@ -1,0 +1,63 @@
+"""Runs: what came of one puzzle under one configuration, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, Id, Instant, Seconds, Word, choice
+from problems.outcome import Answer, Stop
+
+
+class Size(Base):
+    """How big a problem is in a backend: JSON counts by type and role, and their totals. Shared by runs."""
+
+    __tablename__ = "size"
+
+    id: Mapped[Id]
+    text: Mapped[str] = mapped_column(Text, unique=True)
+    variables: Mapped[int]
+    constraints: Mapped[int]
+
+
+class Run(Base):
+    """One measured solve. Times are seconds, memory MiB.
+
+    ``holds``: whether the solution obeyed every constraint when checked; NULL where there was none.
+    ``solution`` is in the kind's compact form. ``cores`` are those it was pinned to, ``threads`` those it wanted.
+    """
+
+    __tablename__ = "run"
+    __table_args__ = (
+        UniqueConstraint("batch_id", "configuration_id", "puzzle_id", "repeat"),
+        Index("ix_run_puzzle_id_holds", "puzzle_id", "holds"),
+        Index("ix_run_configuration_id_puzzle_id", "configuration_id", "puzzle_id"),
+    )
+
+    id: Mapped[Id]
+    batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"))
+    configuration_id: Mapped[int] = mapped_column(ForeignKey("configuration.id"))
+    puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"))
+    repeat: Mapped[int]
+    seed: Mapped[int]
+    answer: Mapped[Answer] = mapped_column(choice(Answer))
+    stop: Mapped[Stop] = mapped_column(choice(Stop))
+    holds: Mapped[bool | None]
+    solution: Mapped[str | None] = mapped_column(Text)
+    count: Mapped[int | None]
+    build_s: Mapped[Seconds | None]
+    solve_s: Mapped[Seconds | None]
+    wall_s: Mapped[Seconds]
+    cpu_s: Mapped[Seconds | None]
+    baseline_mib: Mapped[Seconds | None]
+    peak_mib: Mapped[Seconds | None]
+    size_id: Mapped[int | None] = mapped_column(ForeignKey("size.id"))
+    counters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    signal: Mapped[int | None]
+    detail: Mapped[str] = mapped_column(Text, default="")
+    threads: Mapped[int]
+    cores: Mapped[Word]
+    worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
+    finished_at: Mapped[Instant]

@@ -1,0 +1,1 @@
+"""What a puzzle is: kinds, problems, constraints and outcomes. Standard library only."""

@@ -1,0 +1,44 @@
+"""The kinds of puzzle: one file each, one line each in KINDS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from problems.errors import InputError
+from problems.kinds import sudoku
+from problems.problem import Problem
+
+
+class Kind(Protocol):
+    """What a kind's module provides."""
+
+    def parse(self, text: str) -> str:
+        """Return the canonical text of a puzzle written any way the kind allows; else PuzzleError."""
+
+    def problem(self, text: str) -> Problem:
+        """State the puzzle of a canonical text in constraints."""
+
+    def render(self, text: str, solution: Sequence[int] | None = None) -> str:
+        """Draw the puzzle, or its solution when one is given."""
+
+    def digits(self, text: str, solution: Sequence[int]) -> str:
+        """Write a solution of the puzzle in the kind's compact form."""
+
+    def assignment(self, text: str, digits: str) -> tuple[int, ...]:
+        """Read back what ``digits`` wrote."""
+
+    def name(self, text: str, variable: int) -> str:
+        """Name a variable as people do (``r1c5``)."""
+
+
+KINDS: dict[str, Kind] = {
+    "sudoku": sudoku,
+}
+
+
+def kind_named(name: str) -> Kind:
+    """Look a kind up by name, or say which there are."""
+    if name not in KINDS:
+        raise InputError(f"no kind of puzzle is called {name!r}; there are: {', '.join(KINDS)}")
+    return KINDS[name]

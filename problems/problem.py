@@ -1,0 +1,77 @@
+"""The solver-neutral form of a puzzle, and the puzzle itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from problems.constraints import Constraint
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Variables with finite domains, and constraints over them: the same for every puzzle of a shape.
+
+    ``domains`` has one ascending tuple of integers a variable. Kinds hand out one object a shape, and
+    it is compared by identity, so that what a backend derives from it can be looked up at no cost.
+    """
+
+    domains: tuple[tuple[int, ...], ...]
+    constraints: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rules, and the (variable, value) pairs that a puzzle gives beforehand."""
+
+    rules: Rules
+    givens: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of the rules."""
+        return self.rules.constraints
+
+    @cached_property
+    def values(self) -> tuple[tuple[int, ...], ...]:
+        """The values that each variable may still take once the givens are placed."""
+        left = list(self.rules.domains)
+        for variable, value in self.givens:
+            left[variable] = (value,)
+        return tuple(left)
+
+    def violations(self, assignment: Sequence[int]) -> Iterator[str]:
+        """What ``assignment`` breaks, in words; nothing when it is a solution."""
+        if len(assignment) != len(self.rules.domains):
+            yield f"{len(assignment)} values for {len(self.rules.domains)} variables"
+            return
+        for variable, (value, allowed) in enumerate(zip(assignment, self.values, strict=True)):
+            if value not in allowed:
+                yield f"variable {variable} is {value}, not one of {_few(allowed)}"
+        for constraint in self.constraints:
+            if not constraint.holds(assignment):
+                yield f"{type(constraint).__name__} ({constraint.role}) over {constraint.scope} is broken"
+
+    def is_solution(self, assignment: Sequence[int]) -> bool:
+        """Whether ``assignment`` obeys the domains, the givens and every constraint."""
+        return next(self.violations(assignment), None) is None
+
+
+def _few(values: tuple[int, ...], most: int = 9) -> str:
+    return ", ".join(map(str, values[:most])) + (", …" if len(values) > most else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Puzzle:
+    """One instance: its kind, and its canonical text. ``label`` is what the file said beside it."""
+
+    kind: str
+    text: str
+    label: str = ""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """SHA-256 of kind and canonical text (32 bytes): equal puzzles have equal fingerprints."""
+        return hashlib.sha256(f"{self.kind}\n{self.text}".encode()).digest()

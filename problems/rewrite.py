@@ -1,0 +1,93 @@
+"""Stateless rewritings of rules into other rules, for backends that lack some of the vocabulary.
+
+They depend on the rules alone, never on the clues, so their results are kept and shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.problem import Rules
+
+
+@lru_cache(maxsize=64)
+def pairwise(rules: Rules) -> tuple[Constraint, ...]:
+    """Break each ``AllDifferent`` into ``NotEqual``, each pair once; leave the rest alone.
+
+    A 9×9 Sudoku has 27 × 36 pairs, of which 162 lie both in a line and in a box: 810 remain.
+    """
+    pairs: dict[tuple[int, int], NotEqual] = {}
+    rest: list[Constraint] = []
+    for constraint in rules.constraints:
+        if isinstance(constraint, AllDifferent):
+            for a, b in combinations(sorted(constraint.scope), 2):
+                pairs.setdefault((a, b), NotEqual((a, b), constraint.role))
+        else:
+            rest.append(constraint)
+    return (*pairs.values(), *rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states."""
+
+    atoms: tuple[int, ...]
+    weights: tuple[int, ...]
+    low: int
+    high: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """The direct encoding: atom a is 1 where variable ``atoms[a][0]`` takes value ``atoms[a][1]``.
+
+    ``first[v]`` is the first atom of variable v; its atoms follow one another in the order of its domain.
+    """
+
+    atoms: tuple[tuple[int, int], ...]
+    first: tuple[int, ...]
+    rows: tuple[Row, ...]
+    number: dict[tuple[int, int], int]
+
+    def decode(self, chosen: list[bool]) -> tuple[int, ...] | None:
+        """Turn 0/1 atoms into an assignment; None where a variable has no value or several."""
+        pairs = [self.atoms[a] for a, taken in enumerate(chosen) if taken]
+        if [variable for variable, _ in pairs] != list(range(len(self.first))):
+            return None
+        return tuple(value for _, value in pairs)
+
+
+@lru_cache(maxsize=64)
+def direct(rules: Rules) -> Direct:
+    """Encode the rules with one 0/1 atom per variable and value.
+
+    Each variable takes exactly one value. ``AllDifferent`` over as many variables as there are values is
+    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality.
+    """
+    atoms = tuple((v, value) for v, domain in enumerate(rules.domains) for value in domain)
+    number = {atom: at for at, atom in enumerate(atoms)}
+    first = tuple(number[v, domain[0]] for v, domain in enumerate(rules.domains))
+    rows = [_row([number[v, value] for value in domain], 1, 1, "cell") for v, domain in enumerate(rules.domains)]
+    for constraint in rules.constraints:
+        rows += _encode(constraint, rules, number)
+    return Direct(atoms, first, tuple(rows), number)
+
+
+def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+    scope, role = constraint.scope, constraint.role
+    if isinstance(constraint, Sum):
+        pairs = [(number[v, value], value) for v in scope for value in rules.domains[v]]
+        total = constraint.total
+        return [Row(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
+    values = sorted({value for v in scope for value in rules.domains[v]})
+    low = int(isinstance(constraint, AllDifferent) and len(values) == len(scope))
+    holders = ([number[v, value] for v in scope if (v, value) in number] for value in values)
+    return [_row(atoms, low, 1, role) for atoms in holders]
+
+
+def _row(atoms: list[int], low: int, high: int, role: str) -> Row:
+    return Row(tuple(atoms), (1,) * len(atoms), low, high, role)

@@ -1,0 +1,1 @@
+"""Deciding what to solve, and telling what happened."""

@@ -1,0 +1,233 @@
+"""Making batches, finding them again, cancelling and resuming them."""
+
+from __future__ import annotations
+
+import math
+import platform
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine, case, func, insert, select, update
+
+from models import (
+    Batch,
+    BatchConfiguration,
+    BatchPuzzle,
+    BatchSet,
+    BatchState,
+    Configuration,
+    SetEntry,
+    Shard,
+    ShardState,
+)
+from models.base import now
+from models.engine import insert_new, reading, writing
+from problems.errors import InputError, LookupFailed
+from problems.outcome import Task
+from workers import configurations as spelled
+from workers.cores import usable_cores
+from workers.pools import queue_of
+from workers.queueing import slots_of
+from workers.shards import UNFINISHED, close_batch
+from workers.slots import program_version
+
+LARGEST_SHARD = 500
+SHARDS_PER_SLOT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a batch is to measure. ``limit``: puzzles taken from each set, None for all of them."""
+
+    sets: list[int]
+    configurations: list[spelled.Configuration]
+    timeout_s: float
+    memory_mib: int
+    repeats: int = 1
+    seed: int = 0
+    limit: int | None = None
+    name: str | None = None
+
+
+def create(engine: Engine, plan: Plan) -> int:
+    """Store a batch with its shuffled puzzles and its shards, all at once; nothing is sent yet."""
+    with writing(engine) as connection:
+        if plan.name and connection.scalar(select(Batch.id).where(Batch.name == plan.name)):
+            raise InputError(f"there is a batch called {plan.name!r} already; names are given once")
+        puzzles = _puzzles(connection, plan)
+        values: dict[str, Any] = {
+            "name": plan.name,
+            "state": BatchState.ACTIVE,
+            "task": Task.SOLVE.value,
+            "timeout_s": plan.timeout_s,
+            "memory_mib": plan.memory_mib,
+            "repeats": plan.repeats,
+            "seed": plan.seed,
+            "puzzles": len(puzzles),
+            "versions": {"cagematch": program_version(), "python": platform.python_version()},
+        }
+        inserted = connection.execute(insert(Batch).values(created_at=now(), **values).returning(Batch.id))
+        batch_id = int(inserted.scalar_one())
+        sets = [{"batch_id": batch_id, "set_id": s, "position": at} for at, s in enumerate(plan.sets)]
+        connection.execute(insert(BatchSet), sets)
+        order = [{"batch_id": batch_id, "position": at, "puzzle_id": p} for at, p in enumerate(puzzles)]
+        connection.execute(insert(BatchPuzzle), order)
+        _add(connection, batch_id, plan.configurations)
+    return batch_id
+
+
+def add_configurations(engine: Engine, batch_id: int, configurations: list[spelled.Configuration]) -> int:
+    """Give a batch the configurations that it does not have yet; return how many those were."""
+    with writing(engine) as connection:
+        known = set(connection.scalars(_texts(batch_id)))
+        new = [c for c in configurations if c.text not in known]
+        if new:
+            _add(connection, batch_id, new)
+            connection.execute(
+                update(Batch).where(Batch.id == batch_id).values(state=BatchState.ACTIVE, finished_at=None)
+            )
+    return len(new)
+
+
+def cancel(engine: Engine, batch_id: int) -> int:
+    """Drop what is not done, at once; what is running is killed, and its result does not count.
+
+    Returns how many runs were dropped. Cancelling twice drops nothing more.
+    """
+    with writing(engine) as connection:
+        left = connection.scalar(
+            select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id))
+        )
+        connection.execute(
+            update(Shard).where(_open(batch_id)).values(state=ShardState.CANCELLED, lease_token=None, lease_owner=None)
+        )
+        connection.execute(
+            update(Batch)
+            .where(Batch.id == batch_id, Batch.state == BatchState.ACTIVE)
+            .values(state=BatchState.CANCELLED, finished_at=now())
+        )
+    return int(left or 0)
+
+
+def resume(engine: Engine, batch_id: int, *, alone: bool) -> int:
+    """Let a cancelled or interrupted batch go on; return how many runs are left.
+
+    ``alone``: no other process works on the database, so leases and messages of earlier ones are void.
+    """
+    void = [ShardState.CANCELLED, *([ShardState.LEASED, ShardState.QUEUED] if alone else [])]
+    with writing(engine) as connection:
+        connection.execute(
+            update(Shard)
+            .where(Shard.batch_id == batch_id, Shard.state.in_(void))
+            .values(state=ShardState.WAITING, lease_token=None, lease_owner=None, lease_expires_at=None)
+        )
+        left = connection.scalar(select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id)))
+        if left:
+            connection.execute(
+                update(Batch).where(Batch.id == batch_id).values(state=BatchState.ACTIVE, finished_at=None)
+            )
+        else:
+            close_batch(connection, batch_id)
+    return int(left or 0)
+
+
+def find_batch(engine: Engine, word: str | None) -> int:
+    """A batch by number, name, or start of its name; without a word, the newest."""
+    with reading(engine) as connection:
+        if word is None:
+            newest = connection.scalar(select(func.max(Batch.id)))
+            if newest is None:
+                raise LookupFailed("there is no batch yet; `scheduler submit puzzles/hard.txt` makes one")
+            return int(newest)
+        if word.isdigit() and connection.scalar(select(Batch.id).where(Batch.id == int(word))):
+            return int(word)
+        exact = case((Batch.name == word, 0), else_=1)
+        found = connection.execute(
+            select(Batch.id, Batch.name).where(Batch.name.startswith(word, autoescape=True)).order_by(exact, Batch.id)
+        ).all()
+    if not found:
+        raise LookupFailed(f"there is no batch {word!r}; `scheduler status` lists them")
+    if len(found) > 1 and found[0].name != word:
+        raise LookupFailed(f"{word!r} could be {', '.join(name for _, name in found[:5])}")
+    return int(found[0].id)
+
+
+def unserved(engine: Engine, backends: list[str]) -> list[str]:
+    """Those of the backends that no live worker serves."""
+    with reading(engine) as connection:
+        slots = slots_of(connection)
+    return [backend for backend in dict.fromkeys(backends) if queue_of(backend) not in slots]
+
+
+def _open(batch_id: int) -> Any:
+    return (Shard.batch_id == batch_id) & Shard.state.in_(UNFINISHED)
+
+
+def _texts(batch_id: int) -> Any:
+    return (
+        select(Configuration.text)
+        .join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
+        .where(BatchConfiguration.batch_id == batch_id)
+    )
+
+
+def _puzzles(connection: Connection, plan: Plan) -> list[int]:
+    """The distinct puzzles of the plan's sets, shuffled by its seed."""
+    found: dict[int, None] = {}
+    for set_id in plan.sets:
+        query = select(SetEntry.puzzle_id).where(SetEntry.set_id == set_id).order_by(SetEntry.position)
+        distinct = dict.fromkeys(connection.scalars(query))
+        found |= dict.fromkeys(list(distinct)[: plan.limit])
+    puzzles = list(found)
+    random.Random(plan.seed).shuffle(puzzles)  # noqa: S311 - an order, not a secret
+    return puzzles
+
+
+def _add(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
+    rows = [
+        {"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations
+    ]
+    insert_new(connection, Configuration.__table__, rows)
+    texts = [c.text for c in configurations]
+    ids = dict(connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all())
+    first = connection.scalar(
+        select(func.count()).select_from(BatchConfiguration).where(BatchConfiguration.batch_id == batch_id)
+    )
+    connection.execute(
+        insert(BatchConfiguration),
+        [
+            {"batch_id": batch_id, "configuration_id": ids[text], "position": (first or 0) + at}
+            for at, text in enumerate(texts)
+        ],
+    )
+    connection.execute(insert(Shard), _shards(connection, batch_id, configurations, ids))
+
+
+def _shards(
+    connection: Connection, batch_id: int, configurations: list[spelled.Configuration], ids: dict[str, int]
+) -> list[dict[str, Any]]:
+    """Cut each configuration's runs: small enough that the last shard is no long tail, of at most LARGEST_SHARD."""
+    puzzles, repeats = connection.execute(select(Batch.puzzles, Batch.repeats).where(Batch.id == batch_id)).one()
+    each = puzzles * repeats
+    slots = slots_of(connection)
+    rows = []
+    for c in configurations:
+        queue = queue_of(c.backend)
+        parallel = SHARDS_PER_SLOT * slots.get(queue, len(usable_cores()))
+        size = max(1, min(LARGEST_SHARD, math.ceil(each * len(configurations) / parallel)))
+        rows += [
+            {
+                "batch_id": batch_id,
+                "configuration_id": ids[c.text],
+                "queue": queue,
+                "state": ShardState.WAITING,
+                "start": start,
+                "stop": min(start + size, each),
+                "position": start,
+                "claimed_at_position": start,
+                "attempts": 0,
+            }
+            for start in range(0, each, size)
+        ]
+    return rows

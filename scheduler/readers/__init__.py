@@ -1,0 +1,39 @@
+"""The file formats: one file each, one line each in READERS.
+
+A reader takes the lines of a file and yields the puzzles' texts with their places; it knows the format, and
+leaves it to the kind to say whether a text is a puzzle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from problems.errors import InputError
+from scheduler.readers import grid, lines
+from scheduler.readers.entries import Entry, Misread
+
+
+class Reader(Protocol):
+    """What a reader's module provides."""
+
+    def recognises(self, content: list[str]) -> bool:
+        """Whether the lines look like this format. The first reader in the table that says so is taken."""
+
+    def read(self, content: list[str]) -> Iterator[Entry | Misread]:
+        """Yield each puzzle, or what is wrong with a line."""
+
+
+READERS: dict[str, Reader] = {
+    "grid": grid,
+    "lines": lines,
+}
+
+
+def reader_for(content: list[str], name: str | None) -> Reader:
+    """The reader of that name, or the one that recognises the lines."""
+    if name is not None and name not in READERS:
+        raise InputError(f"no format is called {name!r}; there are: {', '.join(READERS)}")
+    if name is not None:
+        return READERS[name]
+    return next((reader for reader in READERS.values() if reader.recognises(content)), lines)

@@ -1,0 +1,34 @@
+"""One puzzle a line; what follows it on the line is its label.
+
+::
+
+    4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......  # a comment
+    2x3:1.....,2.....   (six rows without a break, in fact), any column after it
+
+Blank lines and lines that start with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scheduler.readers.entries import Entry, Misread
+
+PUZZLE = re.compile(r"\s*((?:[0-9]+[xX][0-9]+:)?[^\s,;:|#/]+)(.*)", re.DOTALL)
+SEPARATORS = " \t,;:|#/"
+
+
+def recognises(content: list[str]) -> bool:  # noqa: ARG001
+    return True
+
+
+def read(content: list[str]) -> Iterator[Entry | Misread]:
+    for number, line in enumerate(content, 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        if found := PUZZLE.match(line):
+            yield Entry(number, found.start(1) + 1, found[1], found[2].strip(SEPARATORS + "\r"))
+        else:
+            yield Misread(number, 1, f"found {bare[:20]!r} where a puzzle was expected")

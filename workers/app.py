@@ -1,0 +1,69 @@
+"""The Celery application and its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from kombu import Queue
+
+import models
+from problems.errors import ServiceError
+from workers.connections import Connections, find_connections
+from workers.cores import usable_cores
+from workers.pools import POOLS, installed, queues
+
+TASK = "cagematch.solve_shard"
+VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after this; far above a shift
+
+
+def make_app(connections: Connections | None = None) -> Celery:
+    """Make the application; its addresses are looked for when first needed."""
+    _refuse_shadows()
+    app = Celery("cagematch")
+    app.connections = connections or find_connections()
+    app.conf.update(_settings(app.connections))
+    app.autodiscover_tasks(["workers"], force=True)
+    from workers import lifecycle
+
+    lifecycle.attach(app)
+    return app
+
+
+def _settings(connections: Connections) -> dict[str, Any]:
+    options: dict[str, Any] = {"visibility_timeout": VISIBILITY_S}
+    if connections.embedded:
+        options = {"polling_interval": 0.01}  # otherwise its queues are looked at once a second
+    return {
+        "broker_url": connections.broker,
+        "broker_transport_options": options,
+        "broker_connection_retry_on_startup": True,
+        "worker_pool": "threads",
+        "worker_concurrency": len(usable_cores()),
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": not connections.embedded,
+        "worker_redirect_stdouts": False,
+        "worker_enable_remote_control": not connections.embedded,
+        "worker_send_task_events": not connections.embedded,
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        "task_acks_late": True,
+        "task_ignore_result": True,
+        "task_send_sent_event": not connections.embedded,
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "task_queues": [Queue(name) for name in queues(list(installed(list(POOLS))))],
+        "task_create_missing_queues": True,
+        "timezone": "UTC",
+    }
+
+
+def _refuse_shadows() -> None:
+    """Say so when a file of the user's took the place of one of our packages.
+
+    ``celery -A workers`` puts the working folder first on the path.
+    """
+    ours = Path(__file__).resolve().parent.parent
+    found = Path(models.__file__ or "").resolve()
+    if found.parent.parent != ours:
+        raise ServiceError(f"{found} stands where Cagematch's `models` should be found; rename it or start elsewhere")

@@ -1,0 +1,67 @@
+"""The backends: one file each, one line each in BACKENDS.
+
+A line names the module and the *family*: backends of a family may share a process, as they load the same
+solver library. Other distributions add backends through the entry-point group ``cagematch.backends``,
+where the entry's name is what users type and its value the module; each is a family of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
+
+from problems.errors import ConfigurationError
+from workers.backends.contract import Backend
+
+ENTRY_POINTS = "cagematch.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a backend is, the family it belongs to, and the extra that installs its library."""
+
+    module: str
+    family: str
+    extra: str | None = None
+
+
+BACKENDS: dict[str, Entry] = {
+    "cp-sat": Entry("workers.backends.cp_sat", "ortools"),
+    "legacy-cp": Entry("workers.backends.legacy_cp", "ortools"),
+    "scip": Entry("workers.backends.scip", "ortools"),
+    "cbc": Entry("workers.backends.cbc", "ortools"),
+    "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
+    "backtracking": Entry("workers.backends.backtracking", "python"),
+}
+
+
+@cache
+def all_backends() -> dict[str, Entry]:
+    """Ours, and those that other distributions bring."""
+    found = {point.name: Entry(point.value, point.name) for point in entry_points(group=ENTRY_POINTS)}
+    return found | BACKENDS
+
+
+def entry(name: str) -> Entry:
+    """Look a backend up by name, or say which there are."""
+    try:
+        return all_backends()[name]
+    except KeyError:
+        known = ", ".join(all_backends())
+        raise ConfigurationError(f"no backend is called {name!r}; there are: {known}") from None
+
+
+def load(name: str) -> Backend:
+    """Import a backend's module. Its solver's library is imported by its functions only."""
+    return cast("Backend", import_module(entry(name).module))
+
+
+def version(name: str) -> str | None:
+    """Ask a backend's library for its version; None when the library is not installed."""
+    try:
+        return load(name).version()
+    except ImportError:
+        return None

@@ -1,0 +1,71 @@
+"""Chronological backtracking in plain Python, as a first lecture on constraint processing has it.
+
+The variables are assigned in a fixed order, each value of the domain in turn; AllDifferent is broken into
+binary constraints, and after each assignment every constraint whose variables all have values is
+checked. Nothing is propagated and nothing is clever: this is what the others are measured against.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import Counter
+from functools import lru_cache
+
+from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.outcome import Task
+from problems.problem import Problem, Rules
+from problems.rewrite import pairwise
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+
+HANDLES = (AllDifferent, Sum, NotEqual)
+TASKS = (Task.SOLVE,)
+STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
+PARAMETERS: dict[str, Parameter] = {}
+
+
+def version() -> str:
+    return f"Python {platform.python_version()}"
+
+
+def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
+    posted = Counter(f"{type(c).__name__} {c.role}" for c in pairwise(rules))
+    return Size({"integer": len(rules.domains)}, posted)
+
+
+Model = tuple[tuple[tuple[int, ...], ...], tuple[tuple[Constraint, ...], ...]]
+
+
+def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+    return problem.values, _checks(problem.rules)
+
+
+def search(model: Model, limit_s: float) -> Found:
+    domains, checks = model
+    deadline = time.monotonic() + limit_s
+    assignment: list[int] = [0] * len(domains)
+    untried = [iter(domains[0])]
+    tried = 0
+    while untried:
+        variable = len(untried) - 1
+        value = next(untried[-1], None)
+        if value is None:
+            untried.pop()
+            continue
+        tried += 1
+        assignment[variable] = value
+        if not all(constraint.holds(assignment) for constraint in checks[variable]):
+            continue
+        if variable + 1 == len(domains):
+            return Found("solution", assignment, {"assignments": tried})
+        if time.monotonic() > deadline:
+            return Found("limit", None, {"assignments": tried})
+        untried.append(iter(domains[variable + 1]))
+    return Found("exhausted", None, {"assignments": tried})
+
+
+@lru_cache(maxsize=64)
+def _checks(rules: Rules) -> tuple[tuple[Constraint, ...], ...]:
+    """For each variable, every constraint over it and those before it: all have values by then."""
+    constraints = pairwise(rules)
+    return tuple(tuple(c for c in constraints if max(c.scope) <= v) for v in range(len(rules.domains)))

@@ -1,0 +1,95 @@
+"""What a backend is: a module with the names below, and the small values that go in and out.
+
+A backend turns a `Problem` into its library's model (``build``) and runs it (``search``). It knows no puzzle,
+no clock, no database. Timing, limits, verification and the meaning of "over the limit" are policy, and
+stand once, in `workers.solving`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from problems.outcome import Answer, Stop, Task
+from problems.problem import Problem, Rules
+
+Settings = Mapping[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter that users may set: its default, and either the words it takes or the least integer."""
+
+    default: str | int
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came back with.
+
+    ``native`` is the solver's own status, a key of the backend's ``STATUS``. ``assignment`` has one value a
+    variable. ``counters`` are the solver's own (branches, conflicts, nodes, …).
+    """
+
+    native: object
+    assignment: Sequence[int] | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a native status says: the answer, and why the solver stopped."""
+
+    answer: Answer
+    stop: Stop = Stop.FINISHED
+
+
+SOLVED = Meaning(Answer.SOLUTION)
+REFUTED = Meaning(Answer.NONE)
+GAVE_UP = Meaning(Answer.UNKNOWN)
+OUT_OF_TIME = Meaning(Answer.UNKNOWN, Stop.TIMEOUT)
+FAILED = Meaning(Answer.UNKNOWN, Stop.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How big the problem is in the backend: how many variables and constraints, by type (and role)."""
+
+    variables: Mapping[str, int]
+    constraints: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a build is told besides the problem: the settings, the seed, and the threads it may use."""
+
+    settings: Settings
+    seed: int
+
+
+class Backend(Protocol):
+    """A backend's module."""
+
+    HANDLES: tuple[type, ...]
+    TASKS: tuple[Task, ...]
+    STATUS: Mapping[Any, Meaning]
+    PARAMETERS: Mapping[str, Parameter]
+
+    def version(self) -> str:
+        """The version, as the library tells it."""
+
+    def size(self, rules: Rules, settings: Settings) -> Size:
+        """Count what ``build`` will make of the rules; puzzle by puzzle it is the same."""
+
+    def build(self, problem: Problem, order: Order) -> Any:  # noqa: ANN401 - each library has its own
+        """Make the library's model. Timed as ``build_s``."""
+
+    def search(self, model: Any, limit_s: float) -> Found:  # noqa: ANN401
+        """Solve the model within ``limit_s`` seconds. Timed as ``solve_s``."""
+
+
+Poster = Callable[..., None]

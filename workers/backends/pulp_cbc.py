@@ -1,0 +1,74 @@
+"""CBC through PuLP: the model goes out as an MPS file to a CBC process of its own.
+
+Documentation: PuLP's reference of ``PULP_CBC_CMD`` and of its status codes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+from problems.constraints import AllDifferent, NotEqual, Sum
+from problems.outcome import Task
+from problems.problem import Problem
+from problems.rewrite import Direct, direct
+from workers.backends._linear import HALF, size
+from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter
+
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+
+HANDLES = (AllDifferent, Sum, NotEqual)
+TASKS = (Task.SOLVE,)
+# (status, sol_status): with a time limit PuLP says Optimal where only sol_status tells a limit.
+STATUS = {
+    (1, 1): SOLVED,  # Optimal, optimal solution
+    (1, 2): SOLVED,  # Optimal, integer feasible: stopped early with a solution
+    (0, 0): OUT_OF_TIME,  # Not Solved, no solution found
+    (1, 0): OUT_OF_TIME,  # Optimal by name, stopped before a solution
+    (-1, -1): REFUTED,  # Infeasible
+    (-2, -2): FAILED,  # Unbounded: a 0/1 program never is
+    (-3, 0): FAILED,  # Undefined
+}
+PARAMETERS: dict[str, Parameter] = {}
+
+
+def version() -> str:
+    import subprocess
+
+    import pulp
+
+    told = subprocess.run([pulp.PULP_CBC_CMD().path, "-quit"], capture_output=True, text=True, check=False).stdout
+    cbc = next((line.split()[-1] for line in told.splitlines() if line.startswith("Version")), "unknown")
+    return f"{cbc} (PuLP {pulp.VERSION})"
+
+
+def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Direct]:  # noqa: ARG001 - nothing to set
+    import pulp
+
+    encoding = direct(problem.rules)
+    fixed = {encoding.number[given] for given in problem.givens}
+    atoms = [
+        pulp.LpVariable(f"a{a}", lowBound=int(a in fixed), upBound=1, cat="Integer") for a in range(len(encoding.atoms))
+    ]
+    model = pulp.LpProblem("p", pulp.LpMinimize)
+    model.setObjective(pulp.LpAffineExpression(constant=0))
+    for at, row in enumerate(encoding.rows):
+        terms = pulp.LpAffineExpression(zip((atoms[a] for a in row.atoms), row.weights, strict=True))
+        sense = pulp.LpConstraintEQ if row.low == row.high else pulp.LpConstraintLE
+        model.addConstraint(pulp.LpConstraint(terms, sense, f"r{at}", row.high))
+    return model, atoms, encoding
+
+
+def search(model: tuple[Any, list[Any], Direct], limit_s: float) -> Found:
+    import pulp
+
+    program, atoms, encoding = model
+    with tempfile.TemporaryDirectory() as folder:
+        solver = pulp.PULP_CBC_CMD(msg=False, threads=1, timeLimit=limit_s)
+        solver.tmpDir = folder
+        program.solve(solver)
+    native = (program.status, program.sol_status)
+    if STATUS.get(native) is not SOLVED:
+        return Found(native)
+    # A variable that presolve removed has no value in the solution file: it is 0.
+    return Found(native, encoding.decode([(atom.varValue or 0) > HALF for atom in atoms]))

@@ -1,0 +1,82 @@
+"""Answers into rows: verified outside the timed part, stored in bulk."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select
+
+from models import Run, Size
+from models.engine import insert_new, writing
+from problems.kinds import KINDS
+from problems.outcome import Answer, Stop
+from workers.shards import Claim, Planned
+from workers.solving import problem_of
+from workers.wire import Message
+
+Row = dict[str, Any]
+COPIED = ("build_s", "solve_s", "cpu_s", "baseline_mib", "peak_mib", "signal")
+
+
+class Recorder:
+    """Turns a shard's answers into rows, and stores them."""
+
+    def __init__(self, engine: Engine, claimed: Claim, worker_id: int, cores: list[int], threads: int) -> None:
+        self._engine = engine
+        self._claimed = claimed
+        self._same = {
+            "batch_id": claimed.batch_id,
+            "configuration_id": claimed.configuration_id,
+            "worker_id": worker_id,
+            "threads": threads,
+            "cores": ",".join(map(str, cores)),
+        }
+        self._sizes: dict[str, int] = {}
+
+    def row(self, run: Planned, answer: Message) -> Row:
+        """The row of an answer. A solution is checked here, by code that shares nothing with the solvers."""
+        assignment = answer.get("assignment")
+        holds = solution = None
+        if assignment is not None:
+            holds = problem_of(run.kind, run.text).is_solution(assignment)
+            solution = KINDS[run.kind].digits(run.text, assignment)
+        return (
+            self._same
+            | {name: answer.get(name) for name in COPIED}
+            | {
+                "puzzle_id": run.puzzle_id,
+                "repeat": run.repeat,
+                "seed": self._claimed.seed + run.repeat,
+                "answer": Answer(answer["answer"]),
+                "stop": Stop(answer["stop"]),
+                "holds": holds,
+                "solution": solution,
+                "count": None,
+                "wall_s": answer["wall_s"],
+                "size_id": self._size_id(answer.get("size")),
+                "counters": answer.get("counters") or None,
+                "detail": answer.get("detail", "").replace("\0", "\\0"),
+                "finished_at": time.time() + self._claimed.clock_s,
+            }
+        )
+
+    def failed(self, run: Planned, detail: str) -> Row:
+        """The row of a run that could not be measured."""
+        return self.row(run, {"answer": "unknown", "stop": "error", "wall_s": 0.0, "detail": detail})
+
+    def store(self, connection: Connection, rows: list[Row]) -> None:
+        """Insert rows; one that is there already stays as it is."""
+        insert_new(connection, Run.__table__, rows)
+
+    def _size_id(self, text: str | None) -> int | None:
+        if text is None:
+            return None
+        if text not in self._sizes:
+            counted = json.loads(text)
+            totals = {name: sum(counted[name].values()) for name in ("variables", "constraints")}
+            with writing(self._engine) as connection:
+                insert_new(connection, Size.__table__, [{"text": text} | totals])
+                self._sizes[text] = connection.scalars(select(Size.id).where(Size.text == text)).one()
+        return self._sizes[text]

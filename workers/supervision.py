@@ -1,0 +1,112 @@
+"""Supervision: what would otherwise need an operator. It runs in every worker; one at a time acts.
+
+Expired leases go back to the queue, shards whose message was lost are sent again, and batches whose
+last shard is done are closed.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+from celery import Celery
+from celery.utils.log import get_logger
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+from sqlalchemy import Connection, Engine, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from models import Batch, BatchState, Lease, Shard, ShardState
+from models.base import now
+from models.engine import reading, writing
+from workers.connections import MARKER
+from workers.queueing import enqueue, lost, queue_lengths, send
+from workers.shards import RETURNED, attempts_after_loss
+from workers.slots import Slots
+
+DUTY = "supervision"
+EVERY_S = 2.0
+TERM_S = 10.0
+log = get_logger(__name__)
+
+
+class Supervisor:
+    """A thread that beats for its worker, and supervises when no other does."""
+
+    def __init__(self, app: Celery, engine: Engine, slots: Slots) -> None:
+        self._app, self._engine, self._slots = app, engine, slots
+        self._me = uuid.uuid4().hex
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and give the duty up."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def _loop(self) -> None:
+        while True:
+            try:
+                self._slots.beat()
+                self._mark_broker()
+                if take_duty(self._engine, self._me):
+                    supervise(self._app, self._engine)
+            except (SQLAlchemyError, OperationalError, RedisError, OSError) as error:
+                log.warning("supervision waits: %s", str(error).splitlines()[0])
+            if self._stop.wait(EVERY_S):
+                return
+
+    def _mark_broker(self) -> None:
+        """Keep our marker in Redis, which may have been restarted empty."""
+        if self._app.connections.broker.startswith("redis"):
+            with self._app.connection_for_write() as connection:
+                connection.default_channel.client.set(MARKER, "1")
+
+
+def take_duty(engine: Engine, owner: str) -> bool:
+    """Take or renew the duty; False while another has it."""
+    with writing(engine) as connection:
+        mine = or_(Lease.owner == owner, Lease.expires_at < now())
+        taken = connection.execute(
+            update(Lease).where(Lease.duty == DUTY, mine).values(owner=owner, expires_at=now() + TERM_S)
+        )
+        if taken.rowcount:
+            return True
+        if connection.scalar(select(Lease.duty).where(Lease.duty == DUTY)):
+            return False
+    try:
+        with writing(engine) as connection:
+            connection.execute(insert(Lease).values(duty=DUTY, owner=owner, expires_at=now() + TERM_S, note=""))
+    except IntegrityError:
+        return False
+    return True
+
+
+def supervise(app: Celery, engine: Engine) -> None:
+    """One round."""
+    with writing(engine) as connection:
+        expired = return_expired(connection)
+    lengths = queue_lengths(app, engine)
+    with writing(engine) as connection:
+        missing = lost(connection, lengths)
+    send(app, list({*expired, *missing}))
+    with reading(engine) as connection:
+        open_batches = list(connection.scalars(select(Batch.id).where(Batch.state == BatchState.ACTIVE)))
+    for batch_id in open_batches:
+        enqueue(app, engine, batch_id)
+
+
+def return_expired(connection: Connection) -> list[tuple[int, str]]:
+    """Put the shards of lost workers back in their queues."""
+    rows = connection.execute(
+        update(Shard)
+        .where(Shard.state == ShardState.LEASED, Shard.lease_expires_at < now())
+        .values(RETURNED | {"attempts": attempts_after_loss()})
+        .returning(Shard.id, Shard.queue)
+    )
+    return [(shard_id, queue) for shard_id, queue in rows]
