@@ -46,7 +46,9 @@ def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise ServiceError("the database URL cannot be read; expected postgresql://user@host/name or sqlite:///file") from None
+        raise ServiceError(
+            "the database URL cannot be read; expected postgresql://user@host/name or sqlite:///file"
+        ) from None
     name = parsed.get_backend_name()
     if name not in ("sqlite", "postgresql"):
         raise ServiceError(f"the database is {name}; Cagematch works with PostgreSQL and SQLite")

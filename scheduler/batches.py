@@ -96,9 +96,7 @@ def cancel(engine: Engine, batch_id: int) -> int:
     Returns how many runs were dropped. Cancelling twice drops nothing more.
     """
     with writing(engine) as connection:
-        left = connection.scalar(
-            select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id))
-        )
+        left = connection.scalar(select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id)))
         connection.execute(
             update(Shard).where(_open(batch_id)).values(state=ShardState.CANCELLED, lease_token=None, lease_owner=None)
         )
@@ -185,12 +183,12 @@ def _puzzles(connection: Connection, plan: Plan) -> list[int]:
 
 
 def _add(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
-    rows = [
-        {"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations
-    ]
+    rows = [{"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations]
     insert_new(connection, Configuration.__table__, rows)
     texts = [c.text for c in configurations]
-    ids = dict(connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all())
+    ids = dict(
+        connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all()
+    )
     first = connection.scalar(
         select(func.count()).select_from(BatchConfiguration).where(BatchConfiguration.batch_id == batch_id)
     )

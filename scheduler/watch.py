@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress as Bars, ProgressColumn, Task, Tas
 from rich.text import Text
 from sqlalchemy import Engine
 
+from models import BatchState
 from problems.outcome import Word
 from scheduler.progress import Advance, Progress, progress
 
@@ -79,3 +80,15 @@ class _Rate(ProgressColumn):
             return Text("waiting", style="dim")
         left = (task.total or 0) - task.completed
         return Text(f"{task.speed:.1f}/s, {left / task.speed:.0f} s left", style="dim")
+
+
+def conclusion(end: Progress) -> tuple[str, bool]:
+    """One line on a batch that is over, and whether a run of it was wrong or failed for a reason of ours."""
+    counted: dict[Word, int] = {}
+    for advance in end.configurations:
+        for told, count in advance.words.items():
+            counted[told] = counted.get(told, 0) + count
+    told = ", ".join(f"{counted[w]} {w.value}" for w in Word if counted.get(w))
+    state = "cancelled at" if end.state is BatchState.CANCELLED else "done:"
+    line = f"batch {end.batch_id} {state} {end.done} of {end.total} runs ({told}); `scheduler report` compares them"
+    return line, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))

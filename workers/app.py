@@ -18,11 +18,12 @@ TASK = "cagematch.solve_shard"
 VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after this; far above a shift
 
 
-def make_app(connections: Connections | None = None) -> Celery:
-    """Make the application; its addresses are looked for when first needed."""
+def make_app(connections: Connections | None = None, only_batch: int | None = None) -> Celery:
+    """Make the application. Its workers supervise every batch, or ``only_batch``."""
     _refuse_shadows()
     app = Celery("cagematch")
     app.connections = connections or find_connections()
+    app.only_batch = only_batch
     app.conf.update(_settings(app.connections))
     app.autodiscover_tasks(["workers"], force=True)
     from workers import lifecycle

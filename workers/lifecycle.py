@@ -60,7 +60,7 @@ def start(app: Celery, worker: Any) -> None:
     queues = list(app.amqp.queues.consume_from)
     versions = installed(pools_of_queues(queues))
     app.slots = Slots(engine, app, slots=worker.concurrency, queues=queues, versions=versions)
-    app.supervisor = Supervisor(app, engine, app.slots)
+    app.supervisor = Supervisor(app, engine, app.slots, app.only_batch)
 
 
 def check_broker(app: Celery) -> None:

@@ -66,5 +66,3 @@ def queues(backends: list[str]) -> list[str]:
 def pools_of_queues(names: list[str]) -> list[str]:
     """The pools whose backends wait in any of the given queues."""
     return list(dict.fromkeys(pool_of(b) for b in all_backends() if queue_of(b) in names))
-
-

@@ -51,9 +51,7 @@ def enqueue(app: Celery, engine: Engine, batch_id: int) -> None:
         if not due:
             return
         ids = [shard for shard, _ in due]
-        connection.execute(
-            update(Shard).where(Shard.id.in_(ids)).values(state=ShardState.QUEUED, sent_at=now())
-        )
+        connection.execute(update(Shard).where(Shard.id.in_(ids)).values(state=ShardState.QUEUED, sent_at=now()))
     send(app, due)
 
 
@@ -69,7 +67,7 @@ def send(app: Celery, shards: list[tuple[int, str]]) -> None:
         return
 
 
-def lost(connection: Connection, lengths: dict[str, int]) -> list[tuple[int, str]]:
+def lost(connection: Connection, lengths: dict[str, int], batches: list[int]) -> list[tuple[int, str]]:
     """Shards that are queued in the database but not in the broker, marked as sent just now.
 
     ``lengths``: messages in each broker queue. A message that a worker has taken and not begun is in neither;
@@ -81,7 +79,9 @@ def lost(connection: Connection, lengths: dict[str, int]) -> list[tuple[int, str
         queued = connection.scalar(select(func.count()).select_from(Shard).where(here)) or 0
         missing = queued - length
         if missing > 0:
-            late = select(Shard.id).where(here, Shard.sent_at < now() - RESEND_S).order_by(Shard.sent_at).limit(missing)
+            mine = Shard.batch_id.in_(batches)
+            late = select(Shard.id).where(here, mine, Shard.sent_at < now() - RESEND_S)
+            late = late.order_by(Shard.sent_at).limit(missing)
             found += [(shard_id, queue) for shard_id in connection.scalars(late)]
     ids = [shard_id for shard_id, _ in found]
     if ids:
@@ -89,10 +89,11 @@ def lost(connection: Connection, lengths: dict[str, int]) -> list[tuple[int, str
     return found
 
 
-def queue_lengths(app: Celery, engine: Engine) -> dict[str, int]:
-    """Messages waiting in the broker, for every queue that has a queued shard."""
+def queue_lengths(app: Celery, engine: Engine, batches: list[int]) -> dict[str, int]:
+    """Messages waiting in the broker, for every queue in which the batches have a queued shard."""
+    queued = select(Shard.queue).where(Shard.batch_id.in_(batches), Shard.state == ShardState.QUEUED).distinct()
     with reading(engine) as connection:
-        names = list(connection.scalars(select(Shard.queue).where(Shard.state == ShardState.QUEUED).distinct()))
+        names = list(connection.scalars(queued))
     if not names:
         return {}
     with app.connection_for_write() as connection, connection.channel() as channel:

@@ -94,8 +94,11 @@ class Slots:
         with writing(self.engine) as connection:
             row = Host.__table__
             known = connection.scalar(select(Host.id).where(Host.digest == digest(name, facts)))
-            host_id = known or connection.execute(
-                row.insert().values(name=name, facts=facts, digest=digest(name, facts)).returning(Host.id)
-            ).scalar_one()
+            host_id = (
+                known
+                or connection.execute(
+                    row.insert().values(name=name, facts=facts, digest=digest(name, facts)).returning(Host.id)
+                ).scalar_one()
+            )
             insert = Worker.__table__.insert().values(host_id=host_id, started_at=now(), heartbeat_at=now(), **values)
             return int(connection.execute(insert.returning(Worker.id)).scalar_one())

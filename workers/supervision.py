@@ -33,8 +33,8 @@ log = get_logger(__name__)
 class Supervisor:
     """A thread that beats for its worker, and supervises when no other does."""
 
-    def __init__(self, app: Celery, engine: Engine, slots: Slots) -> None:
-        self._app, self._engine, self._slots = app, engine, slots
+    def __init__(self, app: Celery, engine: Engine, slots: Slots, only_batch: int | None) -> None:
+        self._app, self._engine, self._slots, self._only = app, engine, slots, only_batch
         self._me = uuid.uuid4().hex
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
@@ -55,7 +55,7 @@ class Supervisor:
                 self._slots.beat()
                 self._mark_broker()
                 if take_duty(self._engine, self._me):
-                    supervise(self._app, self._engine)
+                    supervise(self._app, self._engine, self._only)
             except (SQLAlchemyError, OperationalError, RedisError, OSError) as error:
                 log.warning("supervision waits: %s", str(error).splitlines()[0])
             if self._stop.wait(EVERY_S):
@@ -87,25 +87,29 @@ def take_duty(engine: Engine, owner: str) -> bool:
     return True
 
 
-def supervise(app: Celery, engine: Engine) -> None:
-    """One round."""
-    with writing(engine) as connection:
-        expired = return_expired(connection)
-    lengths = queue_lengths(app, engine)
-    with writing(engine) as connection:
-        missing = lost(connection, lengths)
-    send(app, list({*expired, *missing}))
+def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> None:
+    """One round, over every active batch or one."""
     with reading(engine) as connection:
-        open_batches = list(connection.scalars(select(Batch.id).where(Batch.state == BatchState.ACTIVE)))
-    for batch_id in open_batches:
-        enqueue(app, engine, batch_id)
+        batches = list(connection.scalars(select(Batch.id).where(Batch.state == BatchState.ACTIVE)))
+    if only_batch is not None:
+        batches = [batch for batch in batches if batch == only_batch]
+    if not batches:
+        return
+    with writing(engine) as connection:
+        expired = return_expired(connection, batches)
+    lengths = queue_lengths(app, engine, batches)
+    with writing(engine) as connection:
+        missing = lost(connection, lengths, batches)
+    send(app, list({*expired, *missing}))
+    for batch in batches:
+        enqueue(app, engine, batch)
 
 
-def return_expired(connection: Connection) -> list[tuple[int, str]]:
+def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int, str]]:
     """Put the shards of lost workers back in their queues."""
     rows = connection.execute(
         update(Shard)
-        .where(Shard.state == ShardState.LEASED, Shard.lease_expires_at < now())
+        .where(Shard.batch_id.in_(batches), Shard.state == ShardState.LEASED, Shard.lease_expires_at < now())
         .values(RETURNED | {"attempts": attempts_after_loss()})
         .returning(Shard.id, Shard.queue)
     )

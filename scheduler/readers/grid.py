@@ -83,7 +83,13 @@ def _cells(number: int, line: str) -> Row:
 
 def _blanks(content: list[str]) -> set[str]:
     """Those of ``-``, ``*`` and ``_`` that stand for blank cells: they occur in rows with clues."""
-    return {symbol for line in content if any(c.isalnum() for c in line) and "#" not in line for symbol in "-*_" if symbol in line}
+    return {
+        symbol
+        for line in content
+        if any(c.isalnum() for c in line) and "#" not in line
+        for symbol in "-*_"
+        if symbol in line
+    }
 
 
 def _rule(line: str, blanks: set[str], width: int) -> bool:
@@ -91,8 +97,14 @@ def _rule(line: str, blanks: set[str], width: int) -> bool:
     if not _drawn(line):
         return False
     cells = _cells(0, line)[1]
-    return not (len(set(cells)) == 1 and cells[0] in blanks and (len(cells) == width or (not width and len(cells) in WIDTHS)))
+    return not (
+        len(set(cells)) == 1 and cells[0] in blanks and (len(cells) == width or (not width and len(cells) in WIDTHS))
+    )
 
 
 def _drawn(line: str) -> bool:
-    return bool(line.strip()) and RULE.fullmatch(line) is not None and any(symbol not in UPRIGHT for symbol in line.strip())
+    return (
+        bool(line.strip())
+        and RULE.fullmatch(line) is not None
+        and any(symbol not in UPRIGHT for symbol in line.strip())
+    )

@@ -1,0 +1,23 @@
+# The image of every service of ours: the locked libraries and the project, in an environment of its own.
+FROM python:3.12-slim
+
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_NO_CACHE_DIR=1 \
+    CAGEMATCH_LOCKS=/var/lock/cagematch
+
+# A volume mounted over the lock folder for the first time takes its owner from here.
+RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin cagematch \
+ && install -d -o cagematch -g cagematch /var/lock/cagematch \
+ && python3 -m venv /opt/venv
+
+COPY requirements.lock /src/
+RUN pip install --require-hashes --requirement /src/requirements.lock
+
+COPY . /src/
+RUN pip install --no-deps /src
+
+USER cagematch
+WORKDIR /home/cagematch
+ENTRYPOINT ["scheduler"]

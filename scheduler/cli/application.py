@@ -1,0 +1,93 @@
+"""The Typer application, and what several commands share: consoles, connections, units."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from problems.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from sqlalchemy import Engine
+
+    from workers.connections import Connections
+
+app = typer.Typer(
+    name="scheduler",
+    help="Puts constraint solvers in a cage with a batch of puzzles and reports who wins.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+MEBIBYTES = {"": 1.0, "mib": 1.0, "m": 1.0, "mb": 1e6 / 2**20, "gib": 1024.0, "g": 1024.0, "gb": 1e9 / 2**20}
+NARROWEST = 120
+QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
+Batch = Annotated[
+    str | None, typer.Argument(metavar="[BATCH]", help="Number or name of a batch; the newest by default.")
+]
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001 - see main()
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from workers.slots import program_version
+
+        typer.echo(f"cagematch {program_version()}")
+        raise typer.Exit
+
+
+def output() -> Console:
+    """Where results go."""
+    from rich.console import Console
+
+    width = max(shutil.get_terminal_size().columns, NARROWEST)  # a wrapped table reads better than a cut one
+    return Console(highlight=False, soft_wrap=True, width=width)
+
+
+def notes() -> Console:
+    """Where everything else goes: progress, what is being used, warnings."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def connect(*, quiet: bool = False) -> tuple[Connections, Engine]:
+    """Find the database and the broker, say which, and make sure of the tables."""
+    from models.engine import open_engine
+    from models.schema import require_current
+    from workers.connections import find_connections
+
+    connections = find_connections()
+    if not quiet:
+        notes().print(str(connections), style="dim", markup=False)
+    engine = open_engine(connections.database)
+    require_current(engine, upgrade_it=connections.local_file)
+    return connections, engine
+
+
+def seconds(text: str) -> float:
+    """``3``, ``3s``, ``500ms``, ``2m`` → seconds."""
+    return _quantity(text, SECONDS, "a time such as 3s, 500ms or 2m")
+
+
+def mebibytes(text: str) -> int:
+    """``512MiB``, ``2GiB`` → MiB."""
+    return max(1, int(_quantity(text, MEBIBYTES, "a size such as 512MiB or 2GiB")))
+
+
+def _quantity(text: str, units: dict[str, float], expected: str) -> float:
+    found = QUANTITY.fullmatch(text.strip())
+    if not found or found[2].lower() not in units or float(found[1]) <= 0:
+        raise InputError(f"found {text!r}, expected {expected}")
+    return float(found[1]) * units[found[2].lower()]

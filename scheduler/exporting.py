@@ -1,0 +1,77 @@
+"""Raw runs into a file, one row a run: CSV or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from problems.errors import InputError
+from scheduler.reports.table import safe
+
+COLUMNS = (
+    "batch",
+    "set",
+    "kind",
+    "puzzle",
+    "label",
+    "configuration",
+    "repeat",
+    "seed",
+    "status",
+    "answer",
+    "stop",
+    "verdict",
+    "build_s",
+    "solve_s",
+    "wall_s",
+    "cpu_s",
+    "baseline_mib",
+    "peak_mib",
+    "variables",
+    "constraints",
+    "solution",
+    "count",
+    "host",
+    "threads",
+    "cores",
+    "counters",
+    "signal",
+    "detail",
+    "finished_at",
+)
+TEXTS = ("set", "label", "detail")  # what files and solvers bring, and a spreadsheet might take for a formula
+
+
+def format_of(name: str) -> str:
+    """``csv`` or ``jsonl``, by the end of a file's name."""
+    ending = Path(name).suffix.lower()
+    if ending not in (".csv", ".jsonl"):
+        raise InputError(f"{name!r} ends in {ending or 'nothing'!r}, expected .csv or .jsonl")
+    return ending[1:]
+
+
+def write_csv(rows: Iterable[dict[str, Any]], out: TextIO) -> int:
+    """Write a heading and the rows; return how many."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    count = 0
+    for row in rows:
+        cells = {**row, "counters": json.dumps(row["counters"]) if row["counters"] else None}
+        writer.writerow([safe(cells[c]) if c in TEXTS else cells[c] for c in COLUMNS])
+        count += 1
+    return count
+
+
+def write_jsonl(rows: Iterable[dict[str, Any]], out: TextIO) -> int:
+    """Write an object a line; return how many."""
+    count = 0
+    for row in rows:
+        out.write(json.dumps({c: row[c] for c in COLUMNS}, ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+WRITERS = {"csv": write_csv, "jsonl": write_jsonl}
