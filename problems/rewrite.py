@@ -71,7 +71,9 @@ def direct(rules: Rules) -> Direct:
     atoms = tuple((v, value) for v, domain in enumerate(rules.domains) for value in domain)
     number = {atom: at for at, atom in enumerate(atoms)}
     first = tuple(number[v, domain[0]] for v, domain in enumerate(rules.domains))
-    rows = [_row([number[v, value] for value in domain], 1, 1, "cell") for v, domain in enumerate(rules.domains)]
+    rows: list[Row] = []
+    for v, domain in enumerate(rules.domains):
+        rows.append(_row([number[v, value] for value in domain], 1, 1, "cell"))
     for constraint in rules.constraints:
         rows += _encode(constraint, rules, number)
     return Direct(atoms, first, tuple(rows), number)

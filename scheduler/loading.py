@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
+from itertools import count, islice, repeat
+from operator import itemgetter
+from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from models import Puzzle, PuzzleSet, SetEntry
+from models import Puzzle, PuzzleSet
 from models.base import now
-from models.engine import insert_new, writing
+from models.engine import reading, writing
 from problems.errors import Fault, FileError, InputError, PuzzleError
 from problems.kinds import kind_named
 from scheduler.readers import reader_for
 from scheduler.readers.entries import Misread
+from scheduler.readers.source import Source, find_source, lines_of, shipped_sets
 
-CHUNK = 5_000
+__all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set"]
+
+# Each chunk is a transaction. A smaller one writes more pages of the index again, a larger one keeps other
+# writers of SQLite waiting for longer than the tenth of a second that this one takes.
+CHUNK = 20_000
+AT_ONCE = 500  # rows a statement: too few to make Python's garbage collector look through them
+LOOKED_UP = 5_000  # puzzles a query
+ABANDONED_S = 86_400  # a load that has not ended after a day never will
+NEW_PUZZLE = "INSERT INTO puzzle (kind, text, fingerprint) VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO NOTHING"
+NEW_ENTRY = "INSERT INTO set_entry (set_id, position, puzzle_id, line, label) VALUES (?, ?, ?, ?, ?)"
 Noticed = Callable[[int, int], None]  # puzzles stored so far, of how many
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a set comes from: its name, how to show its origin, and its file."""
-
-    name: str
-    shown: str
-    path: Path
+Read = tuple[str, bytes, int, str]  # canonical text, fingerprint, line, label
 
 
 @dataclass(slots=True)
 class Loaded:
-    """A file's puzzles, ready to be stored: (canonical text, fingerprint, line, label), and what was left out."""
+    """A file's puzzles, ready to be stored, and what was left out."""
 
     source: Source
     kind: str
-    rows: list[tuple[str, bytes, int, str]] = field(default_factory=list)
+    rows: list[Read] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
     @property
@@ -55,33 +59,12 @@ class Loaded:
         return whole.hexdigest()
 
 
-def find_source(word: str) -> Source:
-    """A file, or the name of a shipped set."""
-    path = Path(word)
-    if path.is_file():
-        return Source(path.stem, str(path), path)
-    shipped = shipped_sets()
-    if word in shipped:
-        return Source(word, f"{word} (shipped)", shipped[word])
-    if path.is_dir():
-        raise InputError(f"{word} is a folder; name a puzzle file in it")
-    raise InputError(f"there is no file {word!r}, and no shipped set of that name (there are: {', '.join(shipped)})")
-
-
-def shipped_sets() -> dict[str, Path]:
-    """The sets that come with the program, by name."""
-    package = find_spec("puzzles")
-    folders = [Path(folder) for folder in (package.submodule_search_locations or [])] if package else []
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.txt"))}
-
-
 def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> Loaded:
     """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped."""
-    rules = kind_named(kind)
+    parse = kind_named(kind).parse
     loaded = Loaded(source, kind)
-    content = _lines(source)
-    prefix = f"{kind}\n".encode()
-    sha256, parse, rows = hashlib.sha256, rules.parse, loaded.rows
+    content = lines_of(source)
+    prefix, sha256, keep = f"{kind}\n".encode(), hashlib.sha256, loaded.rows.append
     for entry in reader_for(content, form).read(content):
         if isinstance(entry, Misread):
             loaded.faults.append(Fault(source.shown, *entry))
@@ -90,11 +73,11 @@ def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> 
             text = parse(entry.text)
         except PuzzleError as error:
             loaded.faults.append(Fault(source.shown, *entry.place(error.offset), str(error)))
-            continue
-        rows.append((text, sha256(prefix + text.encode()).digest(), entry.line, entry.label))
-    if loaded.faults and not skip_invalid:
-        raise FileError(loaded.faults, len(loaded.faults))
-    if not rows:
+        else:
+            keep((text, sha256(prefix + text.encode()).digest(), entry.line, entry.label))
+    if loaded.faults and not (skip_invalid and loaded.rows):
+        raise FileError(loaded.faults)
+    if not loaded.rows:
         raise InputError(f"{source.shown} holds no puzzle")
     return loaded
 
@@ -105,67 +88,74 @@ def store_set(engine: Engine, loaded: Loaded, noticed: Noticed | None = None) ->
     Until its last chunk is in, the set is not ready, and nothing else sees it.
     """
     digest = loaded.digest
-    with writing(engine) as connection:
-        known = connection.execute(
-            select(PuzzleSet.id, PuzzleSet.ready).where(
-                PuzzleSet.name == loaded.source.name, PuzzleSet.digest == digest
-            )
-        ).one_or_none()
-        if known and known.ready:
-            return int(known.id)
-        if known:  # left by a load that did not end
-            connection.execute(delete(PuzzleSet).where(PuzzleSet.id == known.id))
-        values = {"name": loaded.source.name, "digest": digest, "source": loaded.source.shown, "ready": False}
-        inserted = connection.execute(insert(PuzzleSet).values(created_at=now(), **values).returning(PuzzleSet.id))
-        set_id = int(inserted.scalar_one())
+    with reading(engine) as connection:
+        known = _ready(connection, loaded, digest)
+    if known is not None:
+        return known
+    set_id = _begin(engine, loaded)
     for start in range(0, len(loaded.rows), CHUNK):
         with writing(engine) as connection:
             _store_chunk(connection, loaded, set_id, start)
         if noticed:
             noticed(min(start + CHUNK, len(loaded.rows)), len(loaded.rows))
-    with writing(engine) as connection:
-        connection.execute(update(PuzzleSet).where(PuzzleSet.id == set_id).values(ready=True))
+    try:
+        with writing(engine) as connection:
+            ready = update(PuzzleSet).where(PuzzleSet.id == set_id).values(digest=digest, ready=True)
+            connection.execute(ready)
+    except IntegrityError:  # another load of the same file was quicker
+        with writing(engine) as connection:
+            connection.execute(delete(PuzzleSet).where(PuzzleSet.id == set_id))
+            set_id = _ready(connection, loaded, digest) or set_id
     return set_id
 
 
+def _ready(connection: Connection, loaded: Loaded, digest: str) -> int | None:
+    same = (PuzzleSet.name == loaded.source.name, PuzzleSet.digest == digest, PuzzleSet.ready)
+    return connection.scalar(select(PuzzleSet.id).where(*same))
+
+
+def _begin(engine: Engine, loaded: Loaded) -> int:
+    """Make a set under a digest that no other load of the same file can have, and clear away abandoned ones."""
+    values = {"name": loaded.source.name, "source": loaded.source.shown, "digest": f"loading {token_hex(16)}"}
+    abandoned = (PuzzleSet.ready.is_(False), PuzzleSet.created_at < now() - ABANDONED_S)
+    with writing(engine) as connection:
+        connection.execute(delete(PuzzleSet).where(*abandoned))
+        made = insert(PuzzleSet).values(ready=False, created_at=now(), **values).returning(PuzzleSet.id)
+        return int(connection.execute(made).scalar_one())
+
+
 def _store_chunk(connection: Connection, loaded: Loaded, set_id: int, start: int) -> None:
-    rows = loaded.rows[start : start + CHUNK]
-    kind = loaded.kind
-    known = _ids(connection, rows)
-    new = {fingerprint: text for text, fingerprint, _, _ in rows if fingerprint not in known}
-    insert_new(
-        connection,
-        Puzzle.__table__,
-        [{"kind": kind, "text": text, "fingerprint": fingerprint} for fingerprint, text in new.items()],
-    )
-    if new:
-        known = _ids(connection, rows)
-    entries: list[dict[str, Any]] = [
-        {"set_id": set_id, "position": start + at, "puzzle_id": known[fingerprint], "line": line, "label": label}
-        for at, (_, fingerprint, line, label) in enumerate(rows)
-    ]
-    connection.execute(insert(SetEntry), entries)
+    texts, fingerprints, lines, labels = zip(*loaded.rows[start : start + CHUNK], strict=True)
+    before = connection.scalar(select(func.max(Puzzle.id))) or 0
+    new: Iterator[tuple[str, str, bytes]] = zip(repeat(loaded.kind), texts, fingerprints)
+    server = connection.dialect.name == "postgresql"
+    if server:
+        # Always in the same order: two loads that share puzzles would otherwise wait for each other.
+        new = iter(sorted(new, key=itemgetter(2)))
+    inserted = _insert(connection, NEW_PUZZLE, new)
+    if inserted == len(texts) and not server:
+        ids = iter(range(before + 1, before + 1 + inserted))  # SQLite, which we alone write to now, counts on
+    else:
+        ids = map(_ids(connection, fingerprints, before).__getitem__, fingerprints)
+    _insert(connection, NEW_ENTRY, zip(repeat(set_id), count(start), ids, lines, labels))
 
 
-def _ids(connection: Connection, rows: list[tuple[str, bytes, int, str]]) -> dict[bytes, int]:
-    wanted = {fingerprint for _, fingerprint, _, _ in rows}
-    found = connection.execute(select(Puzzle.fingerprint, Puzzle.id).where(Puzzle.fingerprint.in_(wanted)))
-    return {fingerprint: puzzle_id for fingerprint, puzzle_id in found}
+def _insert(connection: Connection, statement: str, rows: Iterator[tuple[Any, ...]]) -> int:
+    """Hand rows to the driver as they are, as SQLAlchemy's own ways cost more than the insert; say how many went in."""
+    if connection.dialect.name == "postgresql":
+        statement = statement.replace("?", "%s")
+    inserted = 0
+    while some := list(islice(rows, AT_ONCE)):
+        inserted += connection.exec_driver_sql(statement, some).rowcount
+    return inserted
 
 
-def _lines(source: Source) -> list[str]:
-    """The lines of a file. Only LF and CR LF end a line: some characters that Python splits at are found in labels."""
-    try:
-        data = source.path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{source.shown} cannot be read: {error.strerror}") from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{data[error.start]:02x} where UTF-8 text was expected"
-        raise FileError([Fault(source.shown, line, None, found)]) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise FileError([Fault(source.shown, line, None, "a NUL character where text was expected")])
-    return [line.removesuffix("\r") for line in text.split("\n")]
+def _ids(connection: Connection, fingerprints: Sequence[bytes], before: int) -> dict[bytes, int]:
+    """The numbers of puzzles: those inserted just now have numbers above ``before``, the rest are looked up."""
+    query = select(Puzzle.fingerprint, Puzzle.id)
+    known = {row[0]: row[1] for row in connection.execute(query.where(Puzzle.id > before))}
+    others = list(set(fingerprints) - known.keys())
+    for at in range(0, len(others), LOOKED_UP):
+        wanted = Puzzle.fingerprint.in_(others[at : at + LOOKED_UP])
+        known |= {row[0]: row[1] for row in connection.execute(query.where(wanted))}
+    return known

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 class Misread(NamedTuple):
-    """A line that is not of the format."""
+    """Something that is not of the format."""
 
     line: int
     column: int | None

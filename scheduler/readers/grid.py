@@ -3,8 +3,8 @@
 ::
 
     # a comment just above is the label          *-----------*
-    ..3.2.6..                                     |..3|.2.|6..|
-    9..3.5..1                                     |9..|3.5|..1|
+    ..3.2.6..                                    |..3|.2.|6..|
+    9..3.5..1                                    |9..|3.5|..1|
 
 A line ``2x3:`` before a grid gives the shape of its boxes (rows x columns).
 """
@@ -13,98 +13,118 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isqrt
+from typing import NamedTuple
 
 from scheduler.readers.entries import Entry, Misread
 
 WIDTHS = (4, 6, 8, 9, 10, 12, 15, 16, 20, 25, 30, 36)
-IN_DOUBT = (16, 36)  # a row of a 16×16 grid is as long as a whole 4×4 puzzle on a line
 UPRIGHT = "|│║┃!"
-RULE = re.compile(r"[\s|│║┃!+*=\-_─═━┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝╟╫╢╤╧╪]+")
+LEVEL = "+*=-_─═━┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝╟╫╢╤╧╪"
+BORDER = re.compile(rf"[\s{UPRIGHT}{re.escape(LEVEL)}]+")
 SHAPE = re.compile(r"\s*([0-9]+[xX][0-9]+:)\s*")
-Row = tuple[int, str, tuple[int, ...]]  # line, cells, the column of each
+WORD = re.compile(r"\s*[^\W\d_]{2}")
+
+
+class Row(NamedTuple):
+    """A row of a grid: its line, its cells, and the column of each."""
+
+    line: int
+    cells: str
+    columns: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Grid:
+    """The rows that belong together, and what stood above them."""
+
+    shape: str = ""
+    label: str = ""
+    rows: list[Row] = field(default_factory=list)
 
 
 def recognises(content: list[str]) -> bool:
-    rows = [line for line in content if line.strip() and not line.lstrip().startswith("#")]
-    if not rows:
-        return False
-    if _drawn(rows[0]) or SHAPE.fullmatch(rows[0]):
-        return True
-    width = len(_cells(1, rows[0])[1])
-    if width in IN_DOUBT:
-        return len(rows) >= width and all(len(_cells(1, row)[1]) == width for row in rows)
-    return width in WIDTHS
+    told = (line for line in content if line.strip() and not line.lstrip().startswith("#"))
+    first = next((line for line in told if not _drawn(line)), "")
+    width = len(_row(0, first).cells)
+    if width in (16, 36):
+        # A row of a grid, or a whole 4×4 or 6×6 puzzle? A value above 4 or 6 somewhere tells.
+        large = re.compile(rf"[^0-{isqrt(width)}.*_-]")
+        rows = (_row(0, line).cells for line in (first, *told))
+        return any(large.search(row) for row in rows if len(row) == width)
+    return width in WIDTHS or SHAPE.fullmatch(first) is not None
 
 
 def read(content: list[str]) -> Iterator[Entry | Misread]:
-    rows: list[Row] = []
-    shape = label = ""
-    dashes = _blanks(content)
-    for number, line in enumerate([*content, ""], 1):
+    for found in _grids(content):
+        yield found if isinstance(found, Misread) else _misfit(found) or _entry(found)
+
+
+def _grids(content: list[str]) -> Iterator[Grid | Misread]:
+    """Rows until there are as many as the first has cells, or until a line that is none."""
+    blanks, widths = _rows_like(content)
+    grid = Grid()
+    for number, line in enumerate(content, 1):
         bare = line.strip()
-        if found := SHAPE.fullmatch(line):
-            shape = found[1]
+        shape = SHAPE.fullmatch(line)
+        if grid.rows and (not bare or bare.startswith("#") or shape):
+            yield grid
+            grid = Grid()
+        if shape:
+            grid.shape = shape[1]
         elif bare.startswith("#"):
-            label = bare.lstrip("# ")
-        elif _rule(line, dashes, len(rows[0][1]) if rows else 0):
-            continue
-        elif bare:
-            rows.append(_cells(number, line))
-            fault = _misfit(rows)
-            if fault or len(rows) == len(rows[0][1]):
-                yield fault or _entry(rows, shape, label)
-                rows, shape, label = [], "", ""
-        elif rows:
-            yield Misread(rows[0][0], None, f"a grid {len(rows[0][1])} cells wide ends after {len(rows)} rows")
-            rows, shape, label = [], "", ""
+            grid.label = bare.lstrip("# ")
+        elif not grid.rows and WORD.match(line) and len(_row(0, line).cells) <= 9:
+            yield Misread(number, None, f"found {bare[:20]!r}, expected a row of a grid (labels start with #)")
+        elif bare and not _border(line, blanks, {len(grid.rows[0].cells)} if grid.rows else widths):
+            grid.rows.append(_row(number, line))
+            if len(grid.rows) == len(grid.rows[0].cells):
+                yield grid
+                grid = Grid()
+    if grid.rows:
+        yield grid
 
 
-def _entry(rows: list[Row], shape: str, label: str) -> Entry:
-    places = [(line, column) for line, _, columns in rows for column in columns]
-    first = rows[0][0], rows[0][2][0]
-    text = shape + "".join(cells for _, cells, _ in rows)
-    return Entry(*first, text, label, tuple([first] * len(shape) + places))
-
-
-def _misfit(rows: list[Row]) -> Misread | None:
-    line, cells, _ = rows[-1]
-    width = len(rows[0][1])
+def _misfit(grid: Grid) -> Misread | None:
+    first = grid.rows[0]
+    width = len(first.cells)
     if width not in WIDTHS:
-        return Misread(line, None, f"{width} cells in the first row of a grid, expected 9 (or 4, 6, 16, 25 …)")
-    if len(cells) != width:
-        return Misread(line, None, f"{len(cells)} cells, expected {width} as in line {rows[0][0]}")
+        return Misread(first.line, None, f"{width} cells in a grid's first row, expected 9 (or 4, 6, 16, 25 …)")
+    for line, cells, columns in grid.rows:
+        if len(cells) != width:
+            column = columns[width] if len(cells) > width else None
+            return Misread(line, column, f"{len(cells)} cells, expected {width} as in line {first.line}")
+    if len(grid.rows) != width:
+        return Misread(first.line, None, f"a grid {width} cells wide has {len(grid.rows)} rows, expected {width}")
     return None
 
 
-def _cells(number: int, line: str) -> Row:
-    kept = [(column, symbol) for column, symbol in enumerate(line, 1) if symbol not in UPRIGHT and not symbol.isspace()]
-    return number, "".join(symbol for _, symbol in kept), tuple(column for column, _ in kept)
+def _entry(grid: Grid) -> Entry:
+    places = [(row.line, column) for row in grid.rows for column in row.columns]
+    text = grid.shape + "".join(row.cells for row in grid.rows)
+    return Entry(*places[0], text, grid.label, (places[0],) * len(grid.shape) + tuple(places))
 
 
-def _blanks(content: list[str]) -> set[str]:
-    """Those of ``-``, ``*`` and ``_`` that stand for blank cells: they occur in rows with clues."""
-    return {
-        symbol
-        for line in content
-        if any(c.isalnum() for c in line) and "#" not in line
-        for symbol in "-*_"
-        if symbol in line
-    }
+def _row(number: int, line: str) -> Row:
+    kept = [at for at, symbol in enumerate(line) if symbol not in UPRIGHT and not symbol.isspace()]
+    return Row(number, "".join([line[at] for at in kept]), tuple(at + 1 for at in kept))
 
 
-def _rule(line: str, blanks: set[str], width: int) -> bool:
+def _rows_like(content: list[str]) -> tuple[set[str], set[int]]:
+    """What rows with clues tell of the others: which symbols are blanks and no border, and how wide rows are."""
+    rows = [line for line in content if "#" not in line and any(map(str.isalnum, line))]
+    blanks = {symbol for symbol in "-*_" if any(symbol in row for row in rows)}
+    return blanks, {len(_row(0, row).cells) for row in rows} if blanks else set()
+
+
+def _border(line: str, blanks: set[str], widths: set[int]) -> bool:
     """Whether a line is drawn, not a row: one of blanks alone is a row where it is as wide as the others."""
     if not _drawn(line):
         return False
-    cells = _cells(0, line)[1]
-    return not (
-        len(set(cells)) == 1 and cells[0] in blanks and (len(cells) == width or (not width and len(cells) in WIDTHS))
-    )
+    cells = _row(0, line).cells
+    return not (len(set(cells)) == 1 and cells[0] in blanks and len(cells) in widths)
 
 
 def _drawn(line: str) -> bool:
-    return (
-        bool(line.strip())
-        and RULE.fullmatch(line) is not None
-        and any(symbol not in UPRIGHT for symbol in line.strip())
-    )
+    return BORDER.fullmatch(line) is not None and any(symbol in LEVEL for symbol in line)

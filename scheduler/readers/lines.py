@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from scheduler.readers.entries import Entry, Misread
 
-PUZZLE = re.compile(r"\s*((?:[0-9]+[xX][0-9]+:)?[^\s,;:|#/]+)(.*)", re.DOTALL)
+PUZZLE = re.compile(r"\s*((?:[0-9]+[xX][0-9]+:)?[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"
 
 
@@ -25,10 +25,9 @@ def recognises(content: list[str]) -> bool:  # noqa: ARG001
 
 def read(content: list[str]) -> Iterator[Entry | Misread]:
     for number, line in enumerate(content, 1):
-        bare = line.strip()
-        if not bare or bare.startswith("#"):
-            continue
         if found := PUZZLE.match(line):
-            yield Entry(number, found.start(1) + 1, found[1], found[2].strip(SEPARATORS + "\r"))
-        else:
-            yield Misread(number, 1, f"found {bare[:20]!r} where a puzzle was expected")
+            label = line[found.end() :]
+            yield Entry(number, found.start(1) + 1, found[1], label and label.lstrip(SEPARATORS).rstrip())
+        elif (bare := line.strip()) and not bare.startswith("#"):
+            column = line.index(bare) + 1
+            yield Misread(number, column, f"found {bare[:20]!r} where a puzzle was expected")
