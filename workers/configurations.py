@@ -1,12 +1,13 @@
 """Configurations: a backend with its parameters, spelled as users type it.
 
-``cp-sat``, ``cp-sat:workers=1,encoding=bool``, ``cp-min-size`` (a preset), ``@core`` (a group), and
-``legacy-cp:var=*,val=*`` (a sweep: every word that the parameter takes).
+``cp-sat``, ``cp-sat:workers=1,encoding=bool``, ``cp-min-size`` (a preset, after which parameters may follow, too),
+``@core`` (a group), and ``legacy-cp:var=*,val=*`` (a sweep: every word that the parameter takes).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -50,8 +51,10 @@ def configurations(words: list[str]) -> list[Configuration]:
 
 def configuration(word: str) -> Configuration:
     """Read one configuration that is neither a group nor a sweep."""
-    (only,) = _spread(word)
-    return only
+    found = list(_spread(word))
+    if len(found) != 1:
+        raise ConfigurationError(f"{word!r} stands for {len(found)} configurations, expected one")
+    return found[0]
 
 
 def expanded(text: str) -> str:
@@ -67,12 +70,14 @@ def _spread(word: str) -> Iterator[Configuration]:
         for member in GROUPS[word]:
             yield from _spread(member)
         return
-    backend, _, rest = PRESETS.get(word, word).partition(":")
+    name, _, rest = word.partition(":")
+    backend, _, preset = expanded(name).partition(":")
     try:
         parameters = load(backend).PARAMETERS
     except ConfigurationError as error:
-        raise ConfigurationError(f"{error}; presets: {', '.join(PRESETS)}; groups: {', '.join(GROUPS)}") from None
-    given = dict(_assignments(word, rest))
+        known = f"presets: {', '.join(PRESETS)}; groups: {', '.join(GROUPS)}"
+        raise ConfigurationError(f"{error}; {known}") from None
+    given = _assignments(word, preset) | _assignments(word, rest)
     if unknown := next((name for name in given if name not in parameters), None):
         known = ", ".join(parameters) or "none"
         raise ConfigurationError(f"{word!r}: {backend} has no parameter {unknown!r}; it has: {known}")
@@ -82,36 +87,45 @@ def _spread(word: str) -> Iterator[Configuration]:
         yield Configuration(backend, settings, _text(backend, settings, parameters))
 
 
-def _assignments(word: str, text: str) -> Iterator[tuple[str, str]]:
+def _assignments(word: str, text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
     for part in filter(None, text.split(",")):
-        name, equals, value = part.partition("=")
-        if not equals or not value:
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name or not value:
             raise ConfigurationError(f"{word!r}: found {part!r}, expected name=value")
-        yield name.strip(), value.strip()
+        if name in found:
+            raise ConfigurationError(f"{word!r}: {name} is given twice")
+        found[name] = value
+    return found
 
 
 def _values(word: str, name: str, parameter: Parameter, given: str | None) -> list[str | int]:
     if given is None:
         return [parameter.default]
-    if parameter.choices:
-        if given == "*":
-            return list(parameter.choices)
-        if match := next((c for c in parameter.choices if c.lower() == given.lower()), None):
-            return [match]
-        raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected one of {', '.join(parameter.choices)} or *")
-    try:
-        number = int(given)
-    except ValueError:
-        number = parameter.least - 1
-    if number < parameter.least:
-        raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected a whole number from {parameter.least}")
-    return [number]
+    if not parameter.choices:
+        return [_number(word, name, parameter, given)]
+    if given == "*":
+        return list(parameter.choices)
+    if match := next((choice for choice in parameter.choices if choice.lower() == given.lower()), None):
+        return [match]
+    known = ", ".join(parameter.choices)
+    raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected one of {known}, or * for all")
 
 
-def _text(backend: str, settings: Settings, parameters: dict[str, Parameter]) -> str:
+def _number(word: str, name: str, parameter: Parameter, given: str) -> int:
+    # Ten digits at most: `int` itself takes more than people mean by a number, and refuses some in its own words.
+    number = int(given) if re.fullmatch(r"-?[0-9]{1,10}", given) else None
+    if number is None or not parameter.least <= number <= parameter.most:
+        bounds = f"from {parameter.least} to {parameter.most}"
+        raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected a whole number {bounds}")
+    return number
+
+
+def _text(backend: str, settings: Settings, parameters: Mapping[str, Parameter]) -> str:
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
     for preset, full in PRESETS.items():
         name, _, rest = full.partition(":")
-        if name == backend and settings == {n: p.default for n, p in parameters.items()} | dict(_assignments(full, rest)):
+        if name == backend and settings == defaults | _assignments(full, rest):
             return preset
-    told = [f"{n}={v}" for n, v in settings.items() if v != parameters[n].default]
+    told = [f"{name}={value}" for name, value in settings.items() if value != defaults[name]]
     return backend + (":" + ",".join(told) if told else "")

@@ -1,6 +1,6 @@
 """One run: build, solve, translate. No Celery, no database, no limits but the backend's own.
 
-The clock starts when the run has been read and stops when the answer is complete: build and search, nothing else.
+The clock starts when the run has been read and stops when the answer is complete: build and search, no more.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def measure(configuration: Configuration, problem: Problem, seed: int, limit_s: 
     order = Order(configuration.settings, seed if asked == -1 else int(asked))
     started = time.perf_counter()
     try:
-        _run(backend, configuration.backend, problem, order, limit_s, measured)
+        _run(configuration.backend, problem, order, limit_s, measured)
     except MemoryError:
         measured.stop, measured.detail = Stop.MEMOUT, "the solver could not allocate memory"
-    except Exception as error:  # noqa: BLE001 - a backend may raise anything; it is stored with the run
+    except Exception as error:  # a backend may raise anything; it is stored with the run
         known = isinstance(error, UnknownStatus)
         measured.detail = str(error) if known else traceback.format_exc()[-DETAIL:]
     measured.wall_s = time.perf_counter() - started
@@ -64,7 +64,8 @@ def measure(configuration: Configuration, problem: Problem, seed: int, limit_s: 
     return measured
 
 
-def _run(backend: Backend, name: str, problem: Problem, order: Order, limit_s: float, measured: Measured) -> None:
+def _run(name: str, problem: Problem, order: Order, limit_s: float, measured: Measured) -> None:
+    backend = load(name)
     started = time.perf_counter()
     model = backend.build(problem, order)
     built = time.perf_counter()
@@ -84,7 +85,8 @@ def _run(backend: Backend, name: str, problem: Problem, order: Order, limit_s: f
         measured.assignment = list(found.assignment)
     elif meaning.answer is Answer.SOLUTION:
         # A relaxation with a fractional optimum: solved by its own lights, no answer to the puzzle.
-        measured.answer, measured.detail = Answer.UNKNOWN, "the solver's solution gives a variable no single value"
+        measured.answer = Answer.UNKNOWN
+        measured.detail = "the solver's solution gives a variable no single value"
 
 
 def _meaning(backend: Backend, name: str, found: Found) -> Meaning:

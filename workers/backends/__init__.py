@@ -60,8 +60,8 @@ def load(name: str) -> Backend:
 
 
 def version(name: str) -> str | None:
-    """Ask a backend's library for its version; None when the library is not installed."""
+    """Ask a backend's library for its version; None when the library is not installed, or cannot run here."""
     try:
         return load(name).version()
-    except ImportError:
+    except (ImportError, OSError):
         return None

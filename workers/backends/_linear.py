@@ -30,16 +30,12 @@ HALF = 0.5  # solvers return 0.9999999 for 1
 
 def version(engine: str) -> str:
     """What the engine calls itself."""
-    from ortools.linear_solver import pywraplp
-
-    return str(pywraplp.Solver.CreateSolver(engine).SolverVersion())
+    return str(_solver(engine).SolverVersion())
 
 
 def build(engine: str, problem: Problem, order: Order) -> tuple[Any, list[Any], Direct]:  # noqa: ARG001
     """Make one binary an atom and one linear constraint a row; clues are bounds."""
-    from ortools.linear_solver import pywraplp
-
-    solver = pywraplp.Solver.CreateSolver(engine)
+    solver = _solver(engine)
     encoding = direct(problem.rules)
     atoms = [solver.BoolVar("") for _ in encoding.atoms]
     for row in encoding.rows:
@@ -60,6 +56,15 @@ def search(model: tuple[Any, list[Any], Direct], limit_s: float) -> Found:
     if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)
     return Found(native, encoding.decode([atom.solution_value() > HALF for atom in atoms]), counters)
+
+
+def _solver(engine: str) -> Any:
+    from ortools.linear_solver import pywraplp
+
+    solver = pywraplp.Solver.CreateSolver(engine)
+    if solver is None:
+        raise ImportError(f"this OR-Tools was built without {engine}")
+    return solver
 
 
 def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - no setting changes the program

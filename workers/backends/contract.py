@@ -7,7 +7,7 @@ stand once, in `workers.solving`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,15 +15,17 @@ from problems.outcome import Answer, Stop, Task
 from problems.problem import Problem, Rules
 
 Settings = Mapping[str, str | int]
+SEED_MOST = 2**31 - 1  # solvers keep a seed, and most other numbers, in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that users may set: its default, and either the words it takes or the least integer."""
+    """A parameter that users may set: its default, and either the words it takes or the least and most integer."""
 
     default: str | int
     choices: tuple[str, ...] = ()
     least: int = 0
+    most: int = SEED_MOST
     help: str = ""
 
 
@@ -85,11 +87,8 @@ class Backend(Protocol):
     def size(self, rules: Rules, settings: Settings) -> Size:
         """Count what ``build`` will make of the rules; puzzle by puzzle it is the same."""
 
-    def build(self, problem: Problem, order: Order) -> Any:  # noqa: ANN401 - each library has its own
+    def build(self, problem: Problem, order: Order) -> Any:
         """Make the library's model. Timed as ``build_s``."""
 
-    def search(self, model: Any, limit_s: float) -> Found:  # noqa: ANN401
+    def search(self, model: Any, limit_s: float) -> Found:
         """Solve the model within ``limit_s`` seconds. Timed as ``solve_s``."""
-
-
-Poster = Callable[..., None]

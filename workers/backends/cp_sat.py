@@ -13,7 +13,18 @@ from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import direct
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import (
+    FAILED,
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual)
 TASKS = (Task.SOLVE,)
@@ -51,8 +62,8 @@ def build(problem: Problem, order: Order) -> tuple[Any, Any, Any]:
 
     model, solver = cp_model.CpModel(), cp_model.CpSolver()
     parameters = solver.parameters
-    parameters.num_workers = order.settings["workers"]
-    parameters.random_seed = order.seed
+    parameters.num_workers = int(order.settings["workers"])
+    parameters.random_seed = order.seed & SEED_MOST
     parameters.cp_model_presolve = order.settings["presolve"] == "on"
     parameters.catch_sigint_signal = False
     encode = _integers if order.settings["encoding"] == "int" else _booleans
@@ -114,8 +125,9 @@ def _booleans(model: Any, problem: Problem) -> Any:
     atoms = [model.new_bool_var("") for _ in encoding.atoms]
     for row in encoding.rows:
         members = [atoms[a] for a in row.atoms]
-        if set(row.weights) != {1}:
-            model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, row.weights), row.low, row.high)
+        if row.high != 1 or set(row.weights) != {1}:
+            total = cp_model.LinearExpr.weighted_sum(members, row.weights)
+            model.add_linear_constraint(total, row.low, row.high)
         elif row.low:
             model.add_exactly_one(members)
         else:

@@ -14,7 +14,7 @@ from typing import Any
 from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
 
 HANDLES = (AllDifferent, Sum, NotEqual)
 TASKS = (Task.SOLVE,)
@@ -70,7 +70,7 @@ def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Any]:
     from ortools.constraint_solver import pywrapcp
 
     solver = pywrapcp.Solver("")
-    solver.ReSeed(order.seed)
+    solver.ReSeed(order.seed & SEED_MOST)
     variables = [solver.IntVar(values) for values in problem.values]
     for constraint in problem.constraints:
         post(constraint, solver, variables)

@@ -37,8 +37,9 @@ def version() -> str:
 
     import pulp
 
-    told = subprocess.run([pulp.PULP_CBC_CMD().path, "-quit"], capture_output=True, text=True, check=False).stdout
-    cbc = next((line.split()[-1] for line in told.splitlines() if line.startswith("Version")), "unknown")
+    command = [pulp.PULP_CBC_CMD().path, "-quit"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    cbc = next((line.split()[-1] for line in told if line.startswith("Version")), "unknown")
     return f"{cbc} (PuLP {pulp.VERSION})"
 
 
