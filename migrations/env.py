@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from alembic import context
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from models import Base
 
+LOCK = 723480615  # any number, the same in every upgrade
+
 
 def run(engine: Engine, version_table: str) -> None:
-    """Run in one transaction. On SQLite foreign keys are off meanwhile, and checked after."""
-    sqlite = engine.dialect.name == "sqlite"
-    with engine.connect() as connection:
-        if sqlite:
-            connection.connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[attr-defined]
+    """Run all in one transaction, so that a migration that fails leaves nothing behind."""
+    with engine.connect() as connection, _prepared(connection), connection.begin():
+        if engine.dialect.name == "postgresql":  # two upgrades at once: the second waits, then finds it done
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
         context.configure(
             connection=connection,
             target_metadata=Base.metadata,
             version_table=version_table,
-            render_as_batch=sqlite,
-            transaction_per_migration=False,
+            render_as_batch=engine.dialect.name == "sqlite",
         )
-        with context.begin_transaction():
-            if engine.dialect.name == "postgresql":  # two upgrades at once: the second waits, then finds it done
-                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(723480615)")
-            context.run_migrations()
-            if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
+        context.run_migrations()
+        if engine.dialect.name == "sqlite":
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+            if broken:
                 raise RuntimeError(f"the migration left broken references: {broken[:5]}")
-        if sqlite:
-            connection.connection.execute("PRAGMA foreign_keys=ON")  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _prepared(connection: Connection) -> Iterator[None]:
+    """Give a SQLite file the journal that lets one read while another writes; no foreign keys meanwhile.
+
+    A migration that makes a table anew would otherwise delete the rows of others that refer to it.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = connection.connection
+    driver.execute("PRAGMA journal_mode=WAL")
+    driver.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys=ON")
 
 
 run(context.config.attributes["engine"], context.config.attributes["version_table"])

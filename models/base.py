@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from sqlalchemy import Double, Enum, MetaData, String
+from sqlalchemy import BigInteger, Dialect, Double, Enum, Integer, MetaData, String, Text, TypeDecorator
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 from sqlalchemy.sql.functions import FunctionElement
@@ -25,7 +25,26 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
 
 
+class Told(TypeDecorator[str]):
+    """Text from outside, of files and solvers: what a database cannot store in it is escaped.
+
+    PostgreSQL has no NUL in its texts, and no UTF-8 has half a surrogate pair, which is what Python makes of a byte in
+    a file's name that is none.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - the library's
+        """Escape, where there is anything to escape."""
+        if value is None or (value.isascii() and "\0" not in value):
+            return value
+        return value.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 Id = Annotated[int, mapped_column(primary_key=True)]
+# SQLite counts rows by itself in a column that is declared as plain INTEGER, of 64 bits in any case.
+BigId = Annotated[int, mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)]
 Instant = Annotated[float, mapped_column(Double)]  # seconds since 1970, by the database's clock
 Seconds = Annotated[float, mapped_column(Double)]
 Word = Annotated[str, mapped_column(String(64))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, Id, Instant, Seconds, Word, choice
@@ -36,7 +36,7 @@ class Configuration(Base):
     __tablename__ = "configuration"
 
     id: Mapped[Id]
-    text: Mapped[str] = mapped_column(String(400), unique=True)
+    text: Mapped[str] = mapped_column(Text, unique=True)
     expanded: Mapped[str] = mapped_column(Text)
     backend: Mapped[Word]
 
@@ -51,7 +51,7 @@ class Batch(Base):
     __tablename__ = "batch"
 
     id: Mapped[Id]
-    name: Mapped[str | None] = mapped_column(String(200), unique=True)
+    name: Mapped[str | None] = mapped_column(Text, unique=True)
     state: Mapped[BatchState] = mapped_column(choice(BatchState))
     task: Mapped[Word]
     timeout_s: Mapped[Seconds]
@@ -103,7 +103,9 @@ class Shard(Base):
 
     __tablename__ = "shard"
     __table_args__ = (
-        Index("ix_shard_batch_id_state", "batch_id", "state"),
+        CheckConstraint("start <= position AND position <= stop", name="position"),
+        # A batch's next shards of a queue, in their order; and by its beginning, what a batch has left.
+        Index("ix_shard_batch_id_state_queue_position", "batch_id", "state", "queue", "position", "configuration_id"),
         Index("ix_shard_state_queue", "state", "queue"),
     )
 

@@ -14,6 +14,10 @@ from sqlalchemy.exc import ArgumentError
 from problems.errors import ServiceError
 
 BUSY_S = 30
+CONNECT_S = 10
+# A slot holds a connection for milliseconds at a time, so that far fewer than there are slots will do; a server
+# has 100 for all its clients.
+POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}
 READS_ONLY = "cagematch_reads_only"
 
 
@@ -25,14 +29,19 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=40)
+    told = {"connect_timeout": CONNECT_S, "application_name": "cagematch"}
+    arguments = {name: value for name, value in told.items() if name not in parsed.query}
+    return create_engine(parsed, pool_pre_ping=True, connect_args=arguments, **POOL)
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that only reads; on SQLite it does not keep writers out."""
-    with engine.connect().execution_options(**{READS_ONLY: True}) as connection, connection.begin():
-        yield connection
+    """A transaction that only reads, which the database sees to; on SQLite it does not keep writers out."""
+    options = {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {READS_ONLY: True}
+    with engine.connect() as connection:
+        connection.execution_options(**options)
+        with connection.begin():
+            yield connection
 
 
 @contextmanager
@@ -45,25 +54,33 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ServiceError(
             "the database URL cannot be read; expected postgresql://user@host/name or sqlite:///file"
         ) from None
     name = parsed.get_backend_name()
-    if name not in ("sqlite", "postgresql"):
+    if name in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if name != "sqlite":
         raise ServiceError(f"the database is {name}; Cagematch works with PostgreSQL and SQLite")
-    return parsed.set(drivername="postgresql+psycopg") if name == "postgresql" else parsed
+    if parsed.database in (None, "", ":memory:"):
+        raise ServiceError("a SQLite database needs a file, as each thread opens it anew; expected sqlite:///file")
+    return parsed
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
+    """Set what is the connection's; what is the file's (its journal) is set when we make the tables."""
     connection.isolation_level = None  # the driver's own transactions lose updates; ours begin below
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL", "cache_size=-32000"):
+    for pragma in ("foreign_keys=ON", "synchronous=NORMAL", "cache_size=-32000"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    reads_only = connection.get_execution_options().get(READS_ONLY)
-    connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
+    reads_only = bool(connection.get_execution_options().get(READS_ONLY))
+    driver: Any = connection.connection
+    driver.execute(f"PRAGMA query_only={int(reads_only)}")
+    # Taken at its first write only, the lock may be refused to a transaction that has read what is now old.
+    driver.execute("BEGIN" if reads_only else "BEGIN IMMEDIATE")
 
 
 def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:

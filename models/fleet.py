@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, Text
+from sqlalchemy import JSON, ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, Id, Instant, Seconds, Word
@@ -16,7 +16,7 @@ class Host(Base):
     __tablename__ = "host"
 
     id: Mapped[Id]
-    name: Mapped[str] = mapped_column(String(200))
+    name: Mapped[str] = mapped_column(Text)
     digest: Mapped[Word] = mapped_column(unique=True)
     facts: Mapped[dict[str, Any]] = mapped_column(JSON)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ForeignKey, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, Id, Instant, Word
+from models.base import Base, Id, Instant, Told, Word
 
 
 class Puzzle(Base):
@@ -29,9 +29,9 @@ class PuzzleSet(Base):
     __table_args__ = (UniqueConstraint("name", "digest"),)
 
     id: Mapped[Id]
-    name: Mapped[str] = mapped_column(String(200))
+    name: Mapped[str] = mapped_column(Told)
     digest: Mapped[Word]
-    source: Mapped[str] = mapped_column(Text)
+    source: Mapped[str] = mapped_column(Told)
     ready: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[Instant]
 
@@ -45,4 +45,4 @@ class SetEntry(Base):
     position: Mapped[int] = mapped_column(primary_key=True)
     puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"), index=True)
     line: Mapped[int]
-    label: Mapped[str] = mapped_column(Text)
+    label: Mapped[str] = mapped_column(Told)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, Id, Instant, Seconds, Word, choice
+from models.base import Base, BigId, Id, Instant, Seconds, Told, choice
 from problems.outcome import Answer, Stop
 
 
@@ -33,10 +33,9 @@ class Run(Base):
     __table_args__ = (
         UniqueConstraint("batch_id", "configuration_id", "puzzle_id", "repeat"),
         Index("ix_run_puzzle_id_holds", "puzzle_id", "holds"),
-        Index("ix_run_configuration_id_puzzle_id", "configuration_id", "puzzle_id"),
     )
 
-    id: Mapped[Id]
+    id: Mapped[BigId]
     batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"))
     configuration_id: Mapped[int] = mapped_column(ForeignKey("configuration.id"))
     puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"))
@@ -46,7 +45,7 @@ class Run(Base):
     stop: Mapped[Stop] = mapped_column(choice(Stop))
     holds: Mapped[bool | None]
     solution: Mapped[str | None] = mapped_column(Text)
-    count: Mapped[int | None]
+    count: Mapped[int | None] = mapped_column(BigInteger)
     build_s: Mapped[Seconds | None]
     solve_s: Mapped[Seconds | None]
     wall_s: Mapped[Seconds]
@@ -56,8 +55,8 @@ class Run(Base):
     size_id: Mapped[int | None] = mapped_column(ForeignKey("size.id"))
     counters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     signal: Mapped[int | None]
-    detail: Mapped[str] = mapped_column(Text, default="")
+    detail: Mapped[str] = mapped_column(Told, default="")
     threads: Mapped[int]
-    cores: Mapped[Word]
+    cores: Mapped[str] = mapped_column(Text)
     worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
     finished_at: Mapped[Instant]

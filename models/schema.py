@@ -6,6 +6,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 
 from sqlalchemy import Engine, inspect, text
+from sqlalchemy.exc import DatabaseError
 
 from models.engine import reading
 from problems.errors import SchemaError
@@ -27,11 +28,16 @@ class SchemaState(StrEnum):
 
 def schema_state(engine: Engine) -> SchemaState:
     """Look, without touching anything."""
-    with reading(engine) as connection:
-        tables = inspect(connection).get_table_names()
-        if VERSION_TABLE not in tables:
-            return SchemaState.FOREIGN if tables else SchemaState.EMPTY
-        found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+    try:
+        with reading(engine) as connection:
+            tables = inspect(connection).get_table_names()
+            if VERSION_TABLE not in tables:
+                return SchemaState.FOREIGN if tables else SchemaState.EMPTY
+            found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+    except DatabaseError as error:
+        if "file is not a database" in str(error):
+            return SchemaState.FOREIGN
+        raise
     if found is None:
         return SchemaState.EMPTY
     if found == HEAD:
@@ -51,7 +57,7 @@ def require_current(engine: Engine, *, upgrade_it: bool) -> None:
     if state is SchemaState.NEWER:
         raise SchemaError(f"{where} was made by a newer Cagematch than this one; upgrade the program")
     if state is SchemaState.FOREIGN:
-        raise SchemaError(f"{where} holds tables, but not Cagematch's; it was left alone. Name an empty database")
+        raise SchemaError(f"{where} is not Cagematch's, and not empty: it was left alone. Name an empty database")
     if not upgrade_it:
         found = "is empty" if state is SchemaState.EMPTY else "is of an older version"
         raise SchemaError(f"{where} {found}; run `scheduler db upgrade` first")

@@ -1,0 +1,169 @@
+"""The migrations make what the models say, wherever and however often they run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import alembic.command
+import alembic.op
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, insert, inspect, select, text
+from sqlalchemy.exc import IntegrityError
+
+import migrations
+from models import Base, Puzzle, PuzzleSet, SetEntry
+from models.engine import open_engine, reading, writing
+from models.schema import HEAD, REVISIONS, VERSION_TABLE, downgrade, upgrade
+
+FOLDER = Path(migrations.__file__).parent
+ROOT = FOLDER.parent
+
+
+def test_the_program_knows_the_revisions_of_the_script_directory():
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    scripts = ScriptDirectory.from_config(config)
+
+    revisions = [script.revision for script in scripts.walk_revisions()]
+
+    assert scripts.get_heads() == [HEAD]
+    assert tuple(reversed(revisions)) == REVISIONS
+
+
+def test_migrations_and_models_agree(engine: Engine):
+    with reading(engine) as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
+        )
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_migrations_name_and_check_what_the_models_do(engine: Engine):
+    """Alembic compares neither CHECK constraints nor the names of keys."""
+    migrated = _described(engine)
+    with writing(engine) as connection:
+        Base.metadata.drop_all(connection)
+        Base.metadata.create_all(connection)
+
+    assert _described(engine) == migrated
+
+
+def test_up_down_and_up_again(bare: Engine):
+    upgrade(bare)
+    once = _described(bare)
+
+    downgrade(bare, "base")
+    left = set(inspect(bare).get_table_names()) - {VERSION_TABLE}
+    upgrade(bare)
+
+    assert not left
+    assert _described(bare) == once
+
+
+def test_an_upgrade_of_what_is_up_to_date_changes_nothing(engine: Engine):
+    with writing(engine) as connection:
+        connection.execute(insert(Puzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
+
+    upgrade(engine)
+
+    with reading(engine) as connection:
+        assert connection.scalars(select(Puzzle.text)).all() == ["1"]
+
+
+def test_two_upgrades_at_once_make_the_tables_once(bare: Engine):
+    url = bare.url.render_as_string(hide_password=False)
+    command = "import sys; from models import engine, schema; schema.upgrade(engine.open_engine(sys.argv[1]))"
+
+    started = [subprocess.Popen([sys.executable, "-c", command, url], cwd=ROOT, stderr=subprocess.PIPE) for _ in "123"]
+    said = [process.communicate(timeout=60)[1].decode() for process in started]
+
+    assert [process.returncode for process in started] == [0, 0, 0], said
+    with reading(bare) as connection:
+        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [HEAD]
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(bare: Engine, monkeypatch: pytest.MonkeyPatch):
+    create_table = alembic.op.create_table
+
+    def fail_at_runs(name: str, *columns: Any) -> object:
+        if name == "run":
+            raise RuntimeError("the disk is full")
+        return create_table(name, *columns)
+
+    monkeypatch.setattr(alembic.op, "create_table", fail_at_runs)
+    with pytest.raises(RuntimeError, match="disk is full"):
+        upgrade(bare)
+
+    assert inspect(bare).get_table_names() == []
+
+
+def test_foreign_keys_hold_after_a_migration(engine: Engine):
+    """They are off while one runs, and the connection goes back to the pool."""
+    for _ in range(2):
+        with pytest.raises(IntegrityError), writing(engine) as connection:
+            connection.execute(insert(SetEntry).values(set_id=7, position=0, puzzle_id=7, line=1, label=""))
+        upgrade(engine)
+
+
+def test_a_migration_that_breaks_references_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
+    upgrade(engine)
+    with writing(engine) as connection:
+        connection.execute(insert(Puzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
+        row = insert(PuzzleSet).values(id=1, name="a", digest="d", source="a.txt", ready=True, created_at=0.0)
+        connection.execute(row)
+        connection.execute(insert(SetEntry).values(set_id=1, position=0, puzzle_id=1, line=1, label=""))
+
+    def migrate(self: MigrationContext, **_: object) -> None:
+        self.connection.exec_driver_sql("DELETE FROM puzzle")
+
+    monkeypatch.setattr(MigrationContext, "run_migrations", migrate)
+    with pytest.raises(RuntimeError, match="broken references"):
+        upgrade(engine)
+
+    with reading(engine) as connection:
+        assert (
+            connection.scalars(select(SetEntry.puzzle_id)).all() == connection.scalars(select(Puzzle.id)).all() == [1]
+        )
+    engine.dispose()
+
+
+def test_a_new_revision_would_be_empty(tmp_path: Path):
+    """``alembic revision --autogenerate`` finds nothing to do."""
+    engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
+    upgrade(engine)
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    config.attributes["engine"], config.attributes["version_table"] = engine, VERSION_TABLE
+
+    alembic.command.check(config)
+    engine.dispose()
+
+
+def _described(engine: Engine) -> dict[str, object]:
+    """Every table with its columns, keys, checks and indexes, and their names, in an order of its own."""
+    found = inspect(engine)
+    return {
+        table: {
+            "columns": sorted((c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)),
+            "primary": found.get_pk_constraint(table)["name"],
+            "unique": sorted((u["name"], tuple(u["column_names"])) for u in found.get_unique_constraints(table)),
+            "foreign": sorted(
+                (f["name"], tuple(f["constrained_columns"]), f["referred_table"], f["options"].get("ondelete"))
+                for f in found.get_foreign_keys(table)
+            ),
+            "checks": sorted((c["name"], c["sqltext"]) for c in found.get_check_constraints(table)),
+            "indexes": sorted(
+                (i["name"], tuple(i["column_names"]), bool(i["unique"])) for i in found.get_indexes(table)
+            ),
+        }
+        for table in found.get_table_names()
+        if table != VERSION_TABLE
+    }
