@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from celery import Celery
 from kombu import Queue
 
-import models
-from problems.errors import ServiceError
 from workers.connections import Connections, find_connections
 from workers.cores import usable_cores
 from workers.pools import POOLS, installed, queues
@@ -20,7 +17,6 @@ VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after thi
 
 def make_app(connections: Connections | None = None, only_batch: int | None = None) -> Celery:
     """Make the application. Its workers supervise every batch, or ``only_batch``."""
-    _refuse_shadows()
     app = Celery("cagematch")
     app.connections = connections or find_connections()
     app.only_batch = only_batch
@@ -57,14 +53,3 @@ def _settings(connections: Connections) -> dict[str, Any]:
         "task_create_missing_queues": True,
         "timezone": "UTC",
     }
-
-
-def _refuse_shadows() -> None:
-    """Say so when a file of the user's took the place of one of our packages.
-
-    ``celery -A workers`` puts the working folder first on the path.
-    """
-    ours = Path(__file__).resolve().parent.parent
-    found = Path(models.__file__ or "").resolve()
-    if found.parent.parent != ours:
-        raise ServiceError(f"{found} stands where Cagematch's `models` should be found; rename it or start elsewhere")

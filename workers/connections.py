@@ -50,7 +50,7 @@ def find_connections() -> Connections:
     database, broker = settings.get(DATABASE), settings.get(BROKER)
     if database or broker:
         return _checked(database, broker)
-    return _compose(settings) or Connections(EMBEDDED_DATABASE, IN_MEMORY, "embedded")
+    return _compose(settings)
 
 
 def without_password(url: str) -> str:
@@ -84,24 +84,28 @@ def _dotenv() -> dict[str, str]:
     return {name.strip().removeprefix("export "): value.strip().strip("'\"") for name, value in pairs}
 
 
-def _compose(settings: dict[str, str]) -> Connections | None:
-    if not Path("docker-compose.yml").is_file():
-        return None
+def _compose(settings: dict[str, str]) -> Connections:
+    """The stack of this folder when it runs, embedded otherwise."""
     port = settings.get("CAGEMATCH_REDIS_PORT") or "16379"
-    if not port.isdigit() or not _marked(int(port)):
-        return None
+    marked = _marked(int(port)) if Path("docker-compose.yml").is_file() and port.isdigit() else None
+    if not marked:
+        strange = f" (what answers on port {port} is no stack of Cagematch's that is ready)" if marked is False else ""
+        return Connections(EMBEDDED_DATABASE, IN_MEMORY, f"embedded{strange}")
     password = quote(settings.get("CAGEMATCH_DATABASE_PASSWORD") or "cagematch", safe="")
     postgres = settings.get("CAGEMATCH_POSTGRES_PORT") or "15432"
     database = f"postgresql+psycopg://cagematch:{password}@127.0.0.1:{postgres}/cagematch"
     return Connections(database, f"redis://127.0.0.1:{port}/0", "this folder's compose stack")
 
 
-def _marked(port: int) -> bool:
-    """Whether a Redis with our marker answers; spoken by hand, as its client takes long to import."""
+def _marked(port: int) -> bool | None:
+    """Whether what answers there is a Redis with our marker, None when nothing answers.
+
+    Spoken by hand, as the client takes long to import.
+    """
     try:
         with socket.create_connection(("127.0.0.1", port), PROBE_S) as connection:
             connection.settimeout(PROBE_S)
             connection.sendall(f"EXISTS {MARKER}\r\n".encode())
             return connection.recv(16).startswith(b":1")
-    except OSError:
-        return False
+    except (OSError, OverflowError):
+        return None

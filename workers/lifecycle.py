@@ -6,15 +6,19 @@ worker inside an embedded ``submit`` are the same.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from celery import Celery, signals
 from celery.utils.log import get_logger
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError, ResponseError
+from sqlalchemy.exc import SQLAlchemyError
 
 from models.engine import open_engine
 from models.schema import require_current
 from problems.errors import CagematchError, ServiceError
-from workers.connections import MARKER, Connections
+from workers.connections import MARKER, Connections, without_password
 from workers.pools import installed, pools_of_queues
 from workers.slots import Slots
 from workers.supervision import Supervisor
@@ -24,35 +28,50 @@ log = get_logger(__name__)
 
 def attach(app: Celery) -> None:
     """Make a worker of this application register itself, supervise, and leave cleanly."""
+    app.slots = app.supervisor = None
 
     def starting(instance: Any, **_: Any) -> None:
+        # Celery logs what a signal's receiver raises, and goes on; this worker must not. An exit it lets pass.
         try:
             start(app, instance)
-        except CagematchError as error:
-            # Celery logs what a signal's receiver raises and goes on; this worker must not.
-            raise SystemExit(f"cagematch: {error}") from None
+        except Exception as error:
+            log.debug("refused to start", exc_info=True)
+            print(f"cagematch: {_in_words(error)}", file=sys.stderr)  # noqa: T201 - logging is not set up yet
+            sys.exit(2)
+
+    def ready(**_: Any) -> None:
+        if app.supervisor:
+            app.supervisor.start()
 
     def stopping(**_: Any) -> None:
-        app.slots.stop()
+        if app.slots:
+            app.slots.stop()
 
     def stopped(**_: Any) -> None:
-        app.supervisor.stop()
-        app.slots.leave()
+        if app.supervisor:
+            app.supervisor.stop()
+            app.slots.leave()
 
     signals.celeryd_after_setup.connect(starting, weak=False, dispatch_uid=f"start-{id(app)}")
-    signals.worker_ready.connect(lambda **_: app.supervisor.start(), weak=False, dispatch_uid=f"ready-{id(app)}")
+    signals.worker_ready.connect(ready, weak=False, dispatch_uid=f"ready-{id(app)}")
     signals.worker_shutting_down.connect(stopping, weak=False, dispatch_uid=f"stop-{id(app)}")
     signals.worker_shutdown.connect(stopped, weak=False, dispatch_uid=f"stopped-{id(app)}")
 
 
 def start(app: Celery, worker: Any) -> None:
     """Check everything, then register."""
-    if "thread" not in worker.pool_cls.__module__:
+    pool = worker.pool_cls.__module__.rpartition(".")[2]
+    if pool != "thread":
         raise ServiceError(
-            f"the pool {worker.pool_cls.__module__.rpartition('.')[2]!r} is refused: its processes may have no children "
-            "and its time limits do not reach into solvers. Leave --pool out, or say --pool threads"
+            f"the pool {pool!r} is refused: each slot is a thread that has a solver process of its own, which is "
+            "where limits are kept. Leave --pool out, or say --pool threads"
         )
     connections: Connections = app.connections
+    if connections.embedded and app.only_batch is None:
+        raise ServiceError(
+            "this worker would wait at a broker inside its own process, where nobody sends anything: set "
+            "CAGEMATCH_BROKER_URL and CAGEMATCH_DATABASE_URL, or start the compose stack of this folder"
+        )
     engine = open_engine(connections.database)
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
@@ -64,15 +83,40 @@ def start(app: Celery, worker: Any) -> None:
 
 
 def check_broker(app: Celery) -> None:
-    """Refuse a Redis that may drop messages, and leave our marker in ours."""
-    with app.connection_for_write() as connection:
-        connection.ensure_connection(max_retries=1, timeout=5)
-        client = getattr(connection.default_channel, "client", None)
-        if client is None or not hasattr(client, "config_get"):
-            return
+    """Refuse a broker that does not answer, or a Redis that may drop messages; leave our marker in ours."""
+    address = without_password(app.connections.broker)
+    try:
+        with app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, timeout=5)
+            client = getattr(connection.default_channel, "client", None)
+            if client is not None and hasattr(client, "config_get"):
+                _require_noeviction(client, address)
+                client.set(MARKER, "1")
+    except (OperationalError, RedisError, OSError) as error:
+        raise ServiceError(f"the broker {address} does not answer: {_first_line(error)}") from error
+
+
+def _require_noeviction(client: Any, address: str) -> None:
+    try:
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "noeviction")
-        if policy != "noeviction":
-            raise ServiceError(
-                f"Redis has maxmemory-policy {policy}, which drops queued messages silently; set it to noeviction"
-            )
-        client.set(MARKER, "1")
+    except ResponseError:
+        log.warning("Redis does not tell its maxmemory-policy; any other than noeviction would drop messages silently")
+        return
+    if policy != "noeviction":
+        raise ServiceError(
+            f"the Redis {address} has maxmemory-policy {policy}, which drops queued messages silently; "
+            "set it to noeviction"
+        )
+
+
+def _in_words(error: Exception) -> str:
+    """One line for whoever started the worker."""
+    if isinstance(error, CagematchError):
+        return str(error)
+    if isinstance(error, SQLAlchemyError):
+        return f"the database failed: {_first_line(error)}"
+    return f"unexpected {type(error).__name__}: {_first_line(error)} (--loglevel DEBUG shows more)"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -10,6 +10,7 @@ from typing import Any
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 from sqlalchemy import Connection, Engine, func, select, update
 
 from models import Batch, BatchState, Shard, ShardState, Worker
@@ -63,7 +64,7 @@ def send(app: Celery, shards: list[tuple[int, str]]) -> None:
         with app.producer_or_acquire() as producer:
             for shard_id, queue in shards:
                 app.send_task(TASK, (shard_id,), queue=queue, producer=producer, retry=False)
-    except (OperationalError, OSError):
+    except (OperationalError, RedisError, OSError):
         return
 
 

@@ -136,8 +136,12 @@ def _slice(connection: Connection, batch_id: int, repeat: int, positions: range,
 
 
 def renew(connection: Connection, claimed: Claim, position: int, **more: Any) -> bool:
-    """Extend the lease and move the position; False when the lease is no longer ours."""
-    values = {"position": position, "lease_expires_at": now() + LEASE_S} | more
+    """Extend the lease and move the position; False when the lease is no longer ours.
+
+    Whoever moves on has not been lost: attempts count anew from the next run.
+    """
+    attempts = case((Shard.position < position, 0), else_=Shard.attempts)
+    values = {"position": position, "lease_expires_at": now() + LEASE_S, "attempts": attempts} | more
     return bool(connection.execute(update(Shard).where(claimed.mine).values(**values)).rowcount)
 
 
@@ -173,7 +177,12 @@ def finish(connection: Connection, claimed: Claim) -> None:
 
 
 def close_batch(connection: Connection, batch_id: int) -> None:
-    """Mark a batch as done when none of its shards has anything left."""
+    """Mark a batch as done when none of its shards has anything left.
+
+    The batch is locked before it is looked at: of two that finish its last two shards at one time, each would see
+    the other's as unfinished, and neither would close it.
+    """
+    connection.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update())
     left = exists().where(Shard.batch_id == batch_id, Shard.state.in_(UNFINISHED))
     connection.execute(
         update(Batch)

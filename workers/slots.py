@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as distribution_version
 from typing import Any
 
 from celery import Celery
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from models import Host, Worker
 from models.base import now
-from models.engine import writing
+from models.engine import insert_new, writing
 from models.schema import HEAD
 from problems.errors import SandboxError
 from workers.cage import Cage
@@ -37,7 +39,8 @@ class Slots:
         self.stopping = threading.Event()
         self._local = threading.local()
         self._cages: set[Cage] = set()
-        self._guard = threading.Lock()
+        # Taken again by the same thread when a second signal comes while the first is being served.
+        self._guard = threading.RLock()
         self.worker_id = self._register(slots, queues, versions)
 
     def cage(self) -> Cage:
@@ -66,12 +69,13 @@ class Slots:
         with self._guard:
             self.stopping.set()
             for cage in self._cages:
-                cage.kill()
+                with suppress(OSError):  # its keeper has just died by itself
+                    cage.kill()
 
     def leave(self) -> None:
-        """Note that the worker has ended."""
+        """Note that the worker has ended; where that is not to be had, its silence tells the others."""
         self.stop()
-        with writing(self.engine) as connection:
+        with suppress(SQLAlchemyError), writing(self.engine) as connection:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(stopped_at=now()))
         self.engine.dispose()
 
@@ -81,7 +85,6 @@ class Slots:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(heartbeat_at=now()))
 
     def _register(self, slots: int, queues: list[str], versions: dict[str, str]) -> int:
-        name, facts, reference = host_name(), host_facts(), reference_s()
         values: dict[str, Any] = {
             "pid": os.getpid(),
             "program": program_version(),
@@ -89,16 +92,16 @@ class Slots:
             "versions": versions,
             "slots": slots,
             "schema": HEAD,
-            "reference_s": reference,
+            "reference_s": reference_s(),
         }
         with writing(self.engine) as connection:
-            row = Host.__table__
-            known = connection.scalar(select(Host.id).where(Host.digest == digest(name, facts)))
-            host_id = (
-                known
-                or connection.execute(
-                    row.insert().values(name=name, facts=facts, digest=digest(name, facts)).returning(Host.id)
-                ).scalar_one()
-            )
-            insert = Worker.__table__.insert().values(host_id=host_id, started_at=now(), heartbeat_at=now(), **values)
-            return int(connection.execute(insert.returning(Worker.id)).scalar_one())
+            row = insert(Worker).values(host_id=_host(connection), started_at=now(), heartbeat_at=now(), **values)
+            return int(connection.execute(row.returning(Worker.id)).scalar_one())
+
+
+def _host(connection: Connection) -> int:
+    """The row of this host, which another worker of it may be making at this moment too."""
+    name, facts = host_name(), host_facts()
+    known = digest(name, facts)
+    insert_new(connection, Host.__table__, [{"name": name, "facts": facts, "digest": known}])
+    return connection.scalars(select(Host.id).where(Host.digest == known)).one()

@@ -6,22 +6,23 @@ last shard is done are closed.
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
+from contextlib import suppress
 
 from celery import Celery
 from celery.utils.log import get_logger
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
-from sqlalchemy import Connection, Engine, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import Connection, Engine, delete, or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from models import Batch, BatchState, Lease, Shard, ShardState
 from models.base import now
-from models.engine import reading, writing
+from models.engine import insert_new, reading, writing
 from workers.connections import MARKER
+from workers.host import host_name
 from workers.queueing import enqueue, lost, queue_lengths, send
-from workers.shards import RETURNED, attempts_after_loss
+from workers.shards import RETURNED, attempts_after_loss, close_batch
 from workers.slots import Slots
 
 DUTY = "supervision"
@@ -48,6 +49,8 @@ class Supervisor:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
+        with suppress(SQLAlchemyError), writing(self._engine) as connection:
+            connection.execute(delete(Lease).where(Lease.duty == DUTY, Lease.owner == self._me))
 
     def _loop(self) -> None:
         while True:
@@ -56,8 +59,9 @@ class Supervisor:
                 self._mark_broker()
                 if take_duty(self._engine, self._me):
                     supervise(self._app, self._engine, self._only)
-            except (SQLAlchemyError, OperationalError, RedisError, OSError) as error:
-                log.warning("supervision waits: %s", str(error).splitlines()[0])
+            except Exception as error:  # whatever it is, the next round may do better, and nobody else would
+                log.warning("supervision waits: %s: %s", type(error).__name__, str(error).strip().partition("\n")[0])
+                log.debug("supervision", exc_info=True)
             if self._stop.wait(EVERY_S):
                 return
 
@@ -70,21 +74,15 @@ class Supervisor:
 
 def take_duty(engine: Engine, owner: str) -> bool:
     """Take or renew the duty; False while another has it."""
+    note = f"{host_name()}:{os.getpid()}"
     with writing(engine) as connection:
-        mine = or_(Lease.owner == owner, Lease.expires_at < now())
-        taken = connection.execute(
-            update(Lease).where(Lease.duty == DUTY, mine).values(owner=owner, expires_at=now() + TERM_S)
-        )
-        if taken.rowcount:
+        free = or_(Lease.owner == owner, Lease.expires_at < now())
+        values = {"owner": owner, "expires_at": now() + TERM_S, "note": note}
+        if connection.execute(update(Lease).where(Lease.duty == DUTY, free).values(**values)).rowcount:
             return True
-        if connection.scalar(select(Lease.duty).where(Lease.duty == DUTY)):
-            return False
-    try:
-        with writing(engine) as connection:
-            connection.execute(insert(Lease).values(duty=DUTY, owner=owner, expires_at=now() + TERM_S, note=""))
-    except IntegrityError:
-        return False
-    return True
+        insert_new(connection, Lease.__table__, [{"duty": DUTY, "owner": owner, "expires_at": 0.0, "note": note}])
+        taken = update(Lease).where(Lease.duty == DUTY, Lease.owner == owner).values(**values)
+        return bool(connection.execute(taken).rowcount)
 
 
 def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> None:
@@ -97,6 +95,8 @@ def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> Non
         return
     with writing(engine) as connection:
         expired = return_expired(connection, batches)
+        for batch in batches:
+            close_batch(connection, batch)
     lengths = queue_lengths(app, engine, batches)
     with writing(engine) as connection:
         missing = lost(connection, lengths, batches)
