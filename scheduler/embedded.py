@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from celery import Celery, signals
 
 from problems.errors import ServiceError
 
-START_S = 30.0
+START_S = 60.0
+STOP_S = 30.0
+LOOK_S = 0.05  # how often the worker looks whether it is to stop; Celery's own pauses are of one and two seconds
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -23,9 +28,14 @@ def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
     ready = threading.Event()
     failed: list[BaseException] = []
 
-    signals.worker_ready.connect(lambda **_: ready.set(), weak=False, dispatch_uid="embedded-ready")
+    def started(sender: Any, **_: Any) -> None:
+        _look_often(sender)
+        ready.set()
+
+    signals.worker_ready.connect(started, weak=False, dispatch_uid="embedded-ready")
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
-    worker = app.Worker(pool="threads", loglevel="ERROR", quiet=True, without_gossip=True, without_mingle=True)
+    options = {"pool": "threads", "loglevel": "ERROR", "timer_precision": LOOK_S}
+    worker = app.Worker(quiet=True, without_gossip=True, without_mingle=True, **options)
 
     def serve() -> None:
         try:
@@ -34,20 +44,49 @@ def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
             failed.append(error)
         ready.set()
 
-    thread = threading.Thread(target=serve, name="embedded-worker", daemon=True)
-    thread.start()
-    if not ready.wait(START_S) or failed:
-        raise ServiceError(f"the embedded worker did not start: {failed[0] if failed else 'it took too long'}")
-
     def check() -> None:
         if not thread.is_alive():
             raise ServiceError(f"the embedded worker ended: {failed[0] if failed else 'no reason given'}")
 
+    thread = threading.Thread(target=serve, name="embedded-worker", daemon=True)
     try:
+        thread.start()
+        if not ready.wait(START_S) or failed:
+            raise ServiceError(f"the embedded worker did not start: {failed[0] if failed else 'it took too long'}")
         yield check
     finally:
-        app.slots.stop()
-        worker.stop()
-        thread.join(timeout=10)
-        app.supervisor.stop()
-        app.slots.leave()
+        with _undisturbed():
+            app.slots.stop()
+            worker.stop()  # its supervisor too, and it notes that it has left
+            thread.join(STOP_S)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within the block, to be told to terminate, or to lose the terminal, is a KeyboardInterrupt like Ctrl-C."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Within the block, which is short, an impatient second Ctrl-C does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _look_often(consumer: Any) -> None:
+    """Let the worker notice within LOOK_S that it is to stop."""
+    drain = consumer.connection.drain_events
+    consumer.connection.drain_events = lambda timeout=None: drain(timeout=min(LOOK_S, timeout or LOOK_S))
