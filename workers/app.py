@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, NoReturn
 
 from celery import Celery
 from kombu import Queue
@@ -15,9 +16,20 @@ TASK = "cagematch.solve_shard"
 VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after this; far above a shift
 
 
+class App(Celery):
+    """Celery's application, but for the exit code of a worker, which Celery drops when it is started from code."""
+
+    def worker_main(self, argv: list[str] | None = None) -> NoReturn:
+        """Run a worker; end the process with the worker's exit code."""
+        from celery.bin.celery import celery
+
+        celery.params[0].default = self
+        sys.exit(celery.main(args=argv, standalone_mode=False))
+
+
 def make_app(connections: Connections | None = None, only_batch: int | None = None) -> Celery:
     """Make the application. Its workers supervise every batch, or ``only_batch``."""
-    app = Celery("cagematch")
+    app = App("cagematch")
     app.connections = connections or find_connections()
     app.only_batch = only_batch
     app.conf.update(_settings(app.connections))

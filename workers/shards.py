@@ -180,9 +180,10 @@ def close_batch(connection: Connection, batch_id: int) -> None:
     """Mark a batch as done when none of its shards has anything left.
 
     The batch is locked before it is looked at: of two that finish its last two shards at one time, each would see
-    the other's as unfinished, and neither would close it.
+    the other's as unfinished, and neither would close it. ``key_share``: whoever stores a run or a shard holds a
+    lock on its key already, as the row that it refers to, and two such would wait for each other for ever.
     """
-    connection.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update())
+    connection.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update(key_share=True))
     left = exists().where(Shard.batch_id == batch_id, Shard.state.in_(UNFINISHED))
     connection.execute(
         update(Batch)

@@ -14,7 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, insert, inspect, select, text
+from sqlalchemy import Engine, column, insert, inspect, select, table
 from sqlalchemy.exc import IntegrityError
 
 import migrations
@@ -86,7 +86,7 @@ def test_two_upgrades_at_once_make_the_tables_once(bare: Engine):
 
     assert [process.returncode for process in started] == [0, 0, 0], said
     with reading(bare) as connection:
-        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [HEAD]
+        assert connection.scalars(select(column("version_num")).select_from(table(VERSION_TABLE))).all() == [HEAD]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(bare: Engine, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,158 @@
+"""A batch in a database, made without the commands, and a slot's surroundings without a solver."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
+from typing import Any
+
+from celery import Celery
+from sqlalchemy import Connection, Engine, func, insert, select
+
+from models import (
+    Batch,
+    BatchConfiguration,
+    BatchPuzzle,
+    BatchState,
+    Configuration,
+    Host,
+    Puzzle,
+    Run,
+    Shard,
+    ShardState,
+    Worker,
+)
+from models.base import now
+from models.engine import insert_new, reading, writing
+from problems.errors import SandboxError
+from workers.app import make_app
+from workers.connections import Connections
+
+SOLVED = "ABCDCDABBADCDCBA"  # a 4×4 Sudoku with nothing left to fill in
+TEXTS = [SOLVED.translate(str.maketrans("ABCD", "".join(digits))) for digits in permutations("1234")]
+QUEUE = "other"
+
+
+def make_batch(engine: Engine, *, puzzles: int, size: int, state: ShardState = ShardState.QUEUED) -> list[int]:
+    """A batch of one configuration, ``puzzles`` runs in shards of ``size``; return the shards."""
+    with writing(engine) as connection:
+        ids = _make_puzzles(connection, puzzles)
+        values: dict[str, Any] = {"state": BatchState.ACTIVE, "task": "solve", "timeout_s": 1.0, "memory_mib": 512}
+        values |= {"repeats": 1, "seed": 0, "puzzles": puzzles, "versions": {}, "created_at": now()}
+        batch = connection.execute(insert(Batch).values(**values).returning(Batch.id)).scalar_one()
+        order = [{"batch_id": batch, "position": at, "puzzle_id": puzzle} for at, puzzle in enumerate(ids)]
+        connection.execute(insert(BatchPuzzle), order)
+        of = {"batch_id": batch, "configuration_id": _configuration(connection)}
+        connection.execute(insert(BatchConfiguration).values(position=0, **of))
+        shards = [
+            of | {"queue": QUEUE, "state": state, "sent_at": 0.0, "start": at, "stop": min(at + size, puzzles)}
+            for at in range(0, puzzles, size)
+        ]
+        rows = [shard | {"position": shard["start"]} for shard in shards]
+        return list(connection.scalars(insert(Shard).returning(Shard.id, sort_by_parameter_order=True), rows))
+
+
+def _configuration(connection: Connection) -> int:
+    row = {"text": "backtracking", "expanded": "backtracking", "backend": "backtracking"}
+    insert_new(connection, Configuration.__table__, [row])
+    return connection.scalars(select(Configuration.id)).one()
+
+
+def _make_puzzles(connection: Connection, count: int) -> list[int]:
+    first = connection.scalar(select(func.count()).select_from(Puzzle)) or 0
+    rows = [
+        {"kind": "sudoku", "text": TEXTS[at % len(TEXTS)], "fingerprint": (first + at).to_bytes(32, "big")}
+        for at in range(count)
+    ]
+    return list(connection.scalars(insert(Puzzle).returning(Puzzle.id, sort_by_parameter_order=True), rows))
+
+
+def make_worker(engine: Engine, *, queues: tuple[str, ...] = (QUEUE,), slots: int = 2) -> int:
+    """A live worker's row."""
+    with writing(engine) as connection:
+        insert_new(connection, Host.__table__, [{"name": "here", "digest": "here", "facts": {}}])
+        host = connection.scalars(select(Host.id)).one()
+        values: dict[str, Any] = {"pid": 1, "program": "0", "versions": {}, "schema": "0001", "reference_s": 0.1}
+        values |= {"host_id": host, "queues": list(queues), "slots": slots, "started_at": now(), "heartbeat_at": now()}
+        return connection.execute(insert(Worker).values(**values).returning(Worker.id)).scalar_one()
+
+
+def memory_app(engine: Engine) -> Celery:
+    """An application whose broker is in this process, empty at first."""
+    url = engine.url.render_as_string(hide_password=False)
+    app = make_app(Connections(url, "memory://", "test"), only_batch=0)
+    with app.connection_for_write() as connection:
+        connection.default_channel.queue_declare(queue=QUEUE)
+        connection.default_channel.queue_purge(QUEUE)
+    return app
+
+
+def messages(app: Celery) -> int:
+    """How many messages wait in the queue."""
+    with app.connection_for_write() as connection:
+        return connection.default_channel.queue_declare(queue=QUEUE).message_count
+
+
+class Cage:
+    """Answers for solvers. ``before``: called with a puzzle's text before it is answered."""
+
+    def __init__(self, before: Callable[[str], None] = lambda _: None) -> None:
+        self._before, self._jobs = before, list[Any]()
+
+    def lease(self, _: int) -> list[int]:
+        return [0]
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def submit(self, jobs: Iterable[Any], _: object) -> None:
+        self._jobs += jobs
+
+    def answers(self, _: float) -> Iterator[dict[str, Any]]:
+        if self._jobs:
+            job = self._jobs.pop(0)
+            self._before(job.text)
+            assignment = [int(digit) for digit in job.text]
+            yield {"n": job.number, "answer": "solution", "stop": "finished", "wall_s": 0.001, "assignment": assignment}
+
+    def abort(self) -> None:
+        """Nothing is under way."""
+
+
+class Slots:
+    """What a slot shares with the others: here a cage at a time, made by the test."""
+
+    def __init__(self, engine: Engine, make_cage: Callable[[], Cage] = Cage) -> None:
+        self.engine, self.app = engine, memory_app(engine)
+        self.worker_id = make_worker(engine)
+        self.stopping = threading.Event()
+        self._make_cage = make_cage
+
+    def cage(self) -> Cage:
+        return self._make_cage()
+
+    def drop_cage(self) -> None:
+        """It was made for one shift."""
+
+
+def lose_keeper(killer: str) -> Callable[[str], None]:
+    """For ``Cage``: the keeper goes at that puzzle."""
+
+    def before(text: str) -> None:
+        if text == killer:
+            raise SandboxError("the keeper is gone")
+
+    return before
+
+
+def runs(engine: Engine) -> list[tuple[int, str]]:
+    """Every run: which puzzle, and how it stopped."""
+    with reading(engine) as connection:
+        return [tuple(row) for row in connection.execute(select(Run.puzzle_id, Run.stop).order_by(Run.puzzle_id))]
+
+
+def shard(engine: Engine, shard_id: int) -> Any:
+    """A shard's row."""
+    with reading(engine) as connection:
+        return connection.execute(select(Shard.__table__).where(Shard.id == shard_id)).one()
