@@ -1,0 +1,35 @@
+"""The data files, and how a case of theirs reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A puzzle, how many solutions it has, and the solution where there is just one."""
+
+    puzzle: str
+    count: int
+    solution: str | None
+    name: str
+
+
+def cases(*names: str) -> list[Case]:
+    """Every case of the files, in order."""
+    return [
+        _case(line, f"{name}:{number}")
+        for name in names
+        for number, line in enumerate((DATA / f"{name}.txt").read_text().splitlines(), 1)
+        if line and not line.startswith("#")
+    ]
+
+
+def _case(line: str, name: str) -> Case:
+    fields = line.split(":")
+    shape = fields.pop(0) + ":" if "x" in fields[0] else ""
+    puzzle, count, *solution = fields
+    return Case(shape + puzzle, int(count), solution[0] if solution else None, name)
