@@ -25,7 +25,8 @@ STATUS = {
     (1, 2): SOLVED,  # Optimal, integer feasible: stopped early with a solution
     (0, 0): OUT_OF_TIME,  # Not Solved, no solution found
     (1, 0): OUT_OF_TIME,  # Optimal by name, stopped before a solution
-    (-1, -1): REFUTED,  # Infeasible
+    (-1, -1): REFUTED,  # Infeasible: the relaxation already
+    (-1, 0): REFUTED,  # Integer infeasible: CBC searched it all; PuLP has no word of its own for that
     (-2, -2): FAILED,  # Unbounded: a 0/1 program never is
     (-3, 0): FAILED,  # Undefined
 }
