@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import socket
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from problems.errors import SandboxError
 
 LOOK_S = 0.002  # how often the one claimant inside the turnstile looks for free cores
 REMIND_S = 5.0
@@ -25,34 +28,39 @@ def locks_folder() -> Path:
     return Path(os.environ.get("CAGEMATCH_LOCKS") or Path(tempfile.gettempdir()) / "cagematch-cores")
 
 
-def usable_cores() -> list[int]:
-    """The cores that this process may use: its affinity, cut down to its cgroup's CPU quota."""
+def usable_cores(root: Path = Path("/")) -> list[int]:
+    """The cores that this process may use: its affinity, cut down to its cgroup's CPU quota.
+
+    ``root`` is where ``proc`` and ``sys`` are.
+    """
     cores = sorted(os.sched_getaffinity(0))
-    quota = _quota()
+    quota = _quota(root)
     return cores if quota is None else cores[: max(1, int(quota))]
 
 
-def _quota() -> float | None:
-    """CPUs that the cgroup allows, None when it sets no limit (or cannot be read)."""
-    for line in _read("/proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        for base in (path, "/"):
+def _quota(root: Path) -> float | None:
+    """CPUs that the cgroup and those above it allow; None when none of them sets a limit."""
+    found = []
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, name = line.split(":", 2)
+        group = Path(name.lstrip("/"))
+        for place in (group, *group.parents):
             if not controllers:
-                words = _read(f"/sys/fs/cgroup{base}/cpu.max").split()
+                words = _read(root / "sys/fs/cgroup" / place / "cpu.max").split()
             elif "cpu" in controllers.split(","):
-                folder = f"/sys/fs/cgroup/{controllers}{base}"
-                words = (_read(f"{folder}/cpu.cfs_quota_us") + " " + _read(f"{folder}/cpu.cfs_period_us")).split()
+                folder = root / "sys/fs/cgroup" / controllers / place
+                words = [_read(folder / f"cpu.cfs_{part}_us").strip() for part in ("quota", "period")]
             else:
                 continue
-            if len(words) == 2 and words[0].isdigit() and int(words[1]):
-                return int(words[0]) / int(words[1])
-    return None
+            if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
+                found.append(int(words[0]) / int(words[1]))
+    return min(found, default=None)
 
 
-def _read(path: str) -> str:
+def _read(path: Path) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
-    except OSError:
+        return path.read_text(encoding="ascii")
+    except (OSError, ValueError):
         return ""
 
 
@@ -61,10 +69,11 @@ class PeerGone(Exception):
 
 
 def check(peer: socket.socket) -> None:
-    """Raise PeerGone when the other end of a non-blocking socket is closed."""
-    with suppress(BlockingIOError):
-        if not peer.recv(1, socket.MSG_PEEK):
-            raise PeerGone
+    """Raise PeerGone when the other end of a socket is closed, read or not what it said before."""
+    ends = select.poll()
+    ends.register(peer, select.POLLRDHUP)
+    if ends.poll(0):
+        raise PeerGone
 
 
 def _lock(fd: int, peer: socket.socket) -> None:
@@ -92,9 +101,6 @@ class Leases:
     """The cores that one keeper holds."""
 
     def __init__(self, folder: Path, cores: list[int]) -> None:
-        folder.mkdir(mode=0o1777, parents=True, exist_ok=True)
-        with suppress(PermissionError):  # somebody else made it
-            folder.chmod(0o1777)
         self._folder = folder
         self._cores = cores
         self._held: dict[int, int] = {}
@@ -103,6 +109,7 @@ class Leases:
         """Wait for ``count`` cores, or for all where there are fewer, and return their numbers.
 
         Raises PeerGone when the other end of ``peer`` closes meanwhile; nothing stays locked then.
+        Raises SandboxError when the locks cannot be had at all.
         """
         wanted = min(count, len(self._cores))
         turnstile = self._open("turnstile")
@@ -140,11 +147,28 @@ class Leases:
         return len(self._held) == wanted
 
     def _open(self, name: str) -> int:
-        path = self._folder / name
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-        with suppress(FileNotFoundError):
-            return os.open(path, flags)
-        fd = os.open(path, flags | os.O_CREAT, 0o666)
-        with suppress(PermissionError):
-            os.fchmod(fd, 0o666)
-        return fd
+        try:
+            _make(self._folder)
+            return _open(self._folder / name)
+        except OSError as error:
+            raise SandboxError(
+                f"the locks of the cores need a folder that every user of this host may write to: {error}; "
+                "set CAGEMATCH_LOCKS to one"
+            ) from error
+
+
+def _make(folder: Path) -> None:
+    """Make the folder for everybody; one that is there stays as it is, as it may be somebody else's."""
+    with suppress(FileExistsError):
+        folder.mkdir(parents=True)
+        folder.chmod(0o1777)
+
+
+def _open(path: Path) -> int:
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError):  # where it exists, the kernel may refuse O_CREAT in such a folder
+        return os.open(path, flags)
+    fd = os.open(path, flags | os.O_CREAT, 0o666)
+    with suppress(PermissionError):
+        os.fchmod(fd, 0o666)
+    return fd
