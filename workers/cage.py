@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import select
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from problems.errors import SandboxError
-from workers.wire import Lines, Message, encode
+from workers.processes import end_marked
+from workers.wire import Lines, Message, NotALine, encode
 
 GRACE_S = 0.5  # how long past its limit a run may still answer before it is killed
+ENDING_S = 20.0  # for a keeper to end by itself
+MARK = "CAGEMATCH_CAGE"  # in the environment of a keeper and of all that comes of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +50,21 @@ class Cage:
     """A keeper of one's own. Not for several threads at once; ``kill`` alone may come from another."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-P", "-m", "workers.keeper", str(theirs.fileno())]
-        self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
-        )
-        theirs.close()
-        self._socket = ours
+        self._socket, theirs = socket.socketpair()
+        self._folder = tempfile.mkdtemp(prefix="cagematch-")
+        self._mark = secrets.token_hex(16)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "workers.keeper", str(theirs.fileno()), self._folder],
+                env=os.environ | {MARK: self._mark},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         self._lines = Lines()
         self._ready = select.poll()
-        self._ready.register(ours, select.POLLIN)
+        self._ready.register(self._socket, select.POLLIN)
 
     @property
     def pid(self) -> int:
@@ -70,25 +83,12 @@ class Cage:
     def submit(self, jobs: Iterable[Job], limits: Limits) -> None:
         """Hand over runs; they are done in this order."""
         limit = {"limit_s": limits.time_s, "memory_mib": limits.memory_mib, "grace_s": limits.grace_s}
-        runs = [
-            {
-                "n": job.number,
-                "family": job.family,
-                "configuration": job.configuration,
-                "kind": job.kind,
-                "text": job.text,
-                "seed": job.seed,
-            }
-            | limit
-            for job in jobs
-        ]
-        self._say({"do": "runs", "runs": runs})
+        self._say({"do": "runs", "runs": [_run(job) | limit for job in jobs]})
 
     def answers(self, within_s: float) -> Iterator[Message]:
         """The answers that come until ``within_s`` seconds have passed or some have come."""
-        if not self._ready.poll(max(0.0, within_s) * 1000):
-            return
-        yield from (json.loads(line) for line in self._receive())
+        if self._ready.poll(max(0.0, within_s) * 1000):
+            yield from self._receive()
 
     def abort(self) -> None:
         """Drop every run, kill the one under way, and wait until that is done."""
@@ -97,32 +97,56 @@ class Cage:
 
     def kill(self) -> None:
         """Close the connection: the keeper kills all that it has and ends. Any call in progress fails."""
-        self._socket.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):  # closed already
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the keeper and wait for it."""
+        """End the keeper and wait for it; when it did not end as it should, end what it left behind."""
         self._socket.close()
         try:
-            self._process.wait(timeout=20)
+            code = self._process.wait(timeout=ENDING_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            code = self._process.wait()
+        if code != 0:
+            end_marked(f"{MARK}={self._mark}")
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _say(self, message: Message) -> None:
         try:
             self._socket.sendall(encode(message))
         except OSError as error:
-            raise SandboxError(f"the keeper is gone: {error}") from error
+            raise self._gone(error) from error
 
-    def _receive(self) -> list[bytes]:
-        data = self._socket.recv(1 << 18)
+    def _receive(self) -> Iterator[Message]:
+        try:
+            data = self._socket.recv(1 << 18)
+            messages = [json.loads(line) for line in self._lines.feed(data)]
+        except (OSError, ValueError, NotALine) as error:
+            raise self._gone(error) from error
         if not data:
-            raise SandboxError(f"the keeper (process {self.pid}) is gone")
-        return list(self._lines.feed(data))
+            raise self._gone("it closed the connection")
+        for message in messages:
+            if "failed" in message:
+                raise self._gone(message["failed"])
+            yield message
+
+    def _gone(self, why: object) -> SandboxError:
+        return SandboxError(f"the keeper (process {self.pid}) is gone: {why}")
 
     def _wait_for(self, key: str) -> Any:
         while True:
-            for line in self._receive():
-                message = json.loads(line)
+            for message in self._receive():
                 if key in message:
                     return message[key]
+
+
+def _run(job: Job) -> Message:
+    return {
+        "n": job.number,
+        "family": job.family,
+        "configuration": job.configuration,
+        "kind": job.kind,
+        "text": job.text,
+        "seed": job.seed,
+    }

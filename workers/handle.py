@@ -13,50 +13,45 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from workers.page import Page
-from workers.processes import pin
+from workers.processes import Watched, pin
 from workers.wire import PAGE_FD, Lines, Message, encode
 
 STDERR_KEPT = 4096
+STDERR_PIPE = 1 << 20  # a solver that chatters should not have to wait for the keeper's next tick
 READ = 1 << 16
 # One thread a solve means one: libraries that start helpers of their own accord are told not to.
-QUIET_THREADS = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-
-SECRETS = ("CAGEMATCH_DATABASE_URL", "CAGEMATCH_BROKER_URL")  # no solver needs to know
+QUIET_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 UNSETTABLE = {signal.SIGKILL, signal.SIGSTOP}
 
 
 class Handle:
-    """A live sandbox process."""
+    """A live sandbox process, in a folder of its own below ``folder``."""
 
-    def __init__(self, cores: Collection[int]) -> None:
+    def __init__(self, cores: Collection[int], folder: str) -> None:
         self.warmed: set[str] = set()
-        self.since_s = time.monotonic()  # of the last sign of life: start or answer
-        self.folder = tempfile.mkdtemp(prefix="cagematch-")
+        self.waited_for_s = time.monotonic()  # since when its next sign of life is awaited
+        self._folder = tempfile.mkdtemp(dir=folder)
         self._lines = Lines()
         self._unsent = bytearray()
         self._stderr = bytearray()
         page = Page.create()
-        runs_out, runs_in = os.pipe()
-        answers_out, answers_in = os.pipe()
-        stderr_out, stderr_in = os.pipe()
+        runs_out, self._runs = os.pipe()
+        self._answers, answers_in = os.pipe()
+        self._errors, stderr_in = os.pipe()
         null = os.open(os.devnull, os.O_RDWR)
-        self._runs, self._answers, self._errors = runs_in, answers_out, stderr_out
-        high = [_above(fd, PAGE_FD) for fd in (null, null, stderr_in, runs_out, answers_in, page)]
         # In this order they become 0, 1, 2, RUNS_FD, ANSWERS_FD and PAGE_FD of the sandbox.
-        actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(high)]
-        command = [sys.executable, "-P", "-m", "workers.sandbox", str(os.getpid())]
-        environment = {k: v for k, v in os.environ.items() if k not in SECRETS} | QUIET_THREADS
-        environment["TMPDIR"] = self.folder
-        self.pid = os.posix_spawn(
-            sys.executable, command, environment, file_actions=actions, setsigdef=signal.valid_signals() - UNSETTABLE
-        )
+        high = [_above(fd, PAGE_FD) for fd in (null, null, stderr_in, runs_out, answers_in, page)]
+        self.pid = _start(high, _environment(self._folder))
         for fd in (*high, null, stderr_in, runs_out, answers_in):
             os.close(fd)
+        self.process = Watched(self.pid)
         self.page = Page(page)
         os.close(page)
         self.pidfd = os.pidfd_open(self.pid)
         for fd in (self._runs, self._answers, self._errors):
             os.set_blocking(fd, False)
+        with suppress(OSError):
+            fcntl.fcntl(self._errors, fcntl.F_SETPIPE_SZ, STDERR_PIPE)
         self.pin(cores)
 
     @property
@@ -68,27 +63,26 @@ class Handle:
         """Move the process to the given cores."""
         pin(self.pid, cores)
 
-    def send(self, run: Message) -> None:
-        """Queue a run for the sandbox."""
-        self._unsent += encode(run)
-        self.push()
-
-    def push(self) -> None:
-        """Hand over as much of what is queued as the pipe takes."""
+    def send(self, runs: Collection[Message]) -> None:
+        """Hand over runs, as far as the pipe takes them; the rest goes with the next call."""
+        self._unsent += b"".join(map(encode, runs))
         with suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 del self._unsent[: os.write(self._runs, self._unsent[:READ])]
 
-    def read(self) -> Iterator[bytes]:
-        """The answers that have come."""
+    def read(self) -> list[bytes]:
+        """The answers that have come. Raises NotALine when something else has."""
+        lines: list[bytes] = []
         for data in _drain(self._answers):
-            self.since_s = time.monotonic()
-            yield from self._lines.feed(data)
+            lines += self._lines.feed(data)
+        if lines:
+            self.waited_for_s = time.monotonic()
+        return lines
 
     def drain_errors(self) -> None:
-        """Take what the sandbox wrote to standard error, one pipe-full at most, and keep the end of it."""
-        with suppress(BlockingIOError):
-            self._stderr += os.read(self._errors, READ)
+        """Take what the sandbox wrote to standard error and keep the end of it."""
+        for data in _drain(self._errors, STDERR_PIPE // READ):
+            self._stderr += data
             del self._stderr[:-STDERR_KEPT]
 
     @property
@@ -101,13 +95,35 @@ class Handle:
         """Forget the process, which has ended, and remove its files."""
         for fd in (self._runs, self._answers, self._errors, self.pidfd):
             os.close(fd)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.process.close()
+        self.page.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _drain(fd: int) -> Iterator[bytes]:
+def _start(descriptors: list[int], environment: dict[str, str]) -> int:
+    """Start a sandbox whose descriptors 0, 1, 2, … are the given ones; return its process."""
+    command = [sys.executable, "-P", "-m", "workers.sandbox", str(os.getpid())]
+    actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(descriptors)]
+    defaults = signal.valid_signals() - UNSETTABLE
+    return os.posix_spawn(sys.executable, command, environment, file_actions=actions, setsigdef=defaults)
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Ours without the addresses (and passwords) of our services: no solver needs to know them."""
+    kept = {k: v for k, v in os.environ.items() if not (k.startswith("CAGEMATCH_") and k.endswith("_URL"))}
+    return kept | QUIET_THREADS | {"TMPDIR": folder}
+
+
+def _drain(fd: int, most: int = 1 << 10) -> Iterator[bytes]:
+    """Read what is there, in ``most`` pieces at most: a writer may be quicker than its reader."""
     with suppress(BlockingIOError):
-        while data := os.read(fd, READ):
+        for _ in range(most):
+            data = os.read(fd, READ)
+            if not data:
+                return
             yield data
+            if len(data) < READ:
+                return
 
 
 def _above(fd: int, floor: int) -> int:

@@ -4,8 +4,9 @@ It loads no solver library, has one thread, and is the reaper of every process t
 sandboxes. It wakes about every 10 ms while a run is under way, which is how it holds the limits even
 while its worker is stopped; when the worker goes away it kills and reaps everything and ends.
 
-From the worker (lines of JSON): ``lease`` cores, ``release`` them, ``runs`` to do, ``abort``. To the worker: an
-answer a run in the order of the runs, ``cores`` for a lease, ``aborted``.
+From the worker (lines of JSON): ``lease`` cores, ``release`` them, ``runs`` to do, ``abort``. To the
+worker: an answer a run in the order of the runs, ``cores`` for a lease, ``aborted``, and ``failed``
+when the keeper itself cannot go on.
 """
 
 from __future__ import annotations
@@ -13,104 +14,102 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
 import time
-from collections import Counter, deque
 from contextlib import suppress
-from typing import Any
 
+from problems.errors import CagematchError
+from workers.census import MIB, NS, Census, Sample
 from workers.cores import Leases, PeerGone, locks_folder, usable_cores
+from workers.docket import Docket
 from workers.handle import Handle
 from workers.page import Running
-from workers.processes import (
-    PR_SET_CHILD_SUBREAPER,
-    Usage,
-    children,
-    descendants,
-    end_all,
-    kill,
-    prctl,
-    pss_kib,
-    reap,
-    usage,
-)
-from workers.wire import Lines, Message, encode
+from workers.processes import PR_SET_CHILD_SUBREAPER, Ended, end_all, kill, prctl, reap, usage
+from workers.wire import RETIRED, Lines, Message, NotALine, encode
 
 TICK_S = 0.010
+LOOKS = 5
+IDLE_S = 1.0  # between two looks after sandboxes that have nothing to do
 KEPT = 2  # live sandboxes a slot
 START_S = 60.0  # for a sandbox to start, import its libraries and read its first run
 GAP_S = 2.0  # two wake-ups further apart than this: the host, or the keeper, was suspended
-RETRIES = 2  # of a run that something outside disturbed
-MIB = 1024
-NS = 1e9
+# Signals that solvers do not send themselves.
+FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Keeper:
-    """One slot's keeper. ``run`` returns when the worker is gone."""
+    """One slot's keeper. ``serve`` returns when the worker is gone."""
 
-    def __init__(self, worker: socket.socket) -> None:
+    def __init__(self, worker: socket.socket, folder: str) -> None:
         self._worker = worker
+        self._folder = folder
         self._inbox = Lines()
-        self._outbox = bytearray()
-        self._leases = Leases(locks_folder(), usable_cores())
         self._cores: list[int] = usable_cores()
+        self._leases = Leases(locks_folder(), self._cores)
         self._handles: dict[str, Handle] = {}  # by family, the most recently used last
-        self._runs: deque[Message] = deque()  # not answered yet; the first `_sent` are with the sandbox
-        self._sent = 0
-        self._disturbed: Counter[int] = Counter()
+        self._docket = Docket()
+        self._census = Census()
         self._cold: set[str] = set()  # configurations whose warm-up had to be killed
-        self._seen_at: dict[int, int] = {}  # processes beside the sandbox: run in which first seen
-        self._peak_kib: tuple[int, int] = (0, 0)  # run, highest sum over its processes
+        self._tidy = True  # nothing lives beside the sandboxes
+        self._looks = 0
         self._woke = time.monotonic()
 
-    def run(self) -> None:
+    def serve(self) -> None:
         """Serve the worker until it is gone, then leave nothing behind."""
-        worker = select.poll()
-        worker.register(self._worker, select.POLLIN)
         try:
             while True:
-                self._sleep(worker)
-                self._receive()
-                if self._runs:
+                if self._sleep():
+                    self._receive()
+                if self._docket:
                     self._tick()
+                else:
+                    self._rest()
                 self._flush()
         except PeerGone:
             pass
         finally:
             end_all()
-            for handle in self._handles.values():
-                handle.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     # -- talking to the worker
 
-    def _sleep(self, worker: select.poll) -> None:
-        """Until the worker speaks; while runs are out for a tick at most, or until the last one's answer."""
-        if not self._runs:
-            worker.poll(None if not self._outbox else TICK_S * 1000)
-            self._woke = time.monotonic()
-            return
-        handle = self._handles.get(self._runs[0]["family"])
+    def _sleep(self) -> bool:
+        """Until the worker speaks; while runs are out for a tick at most, or until the last one's answer.
+
+        Returns whether the worker spoke.
+        """
+        handle = self._busy()
+        if self._docket and handle is None:
+            return False  # a sandbox is to be started, now
         ends = select.poll()
-        ends.register(self._worker, select.POLLIN)
-        if handle is not None:
-            ends.register(handle.pidfd, select.POLLIN)
-            if len(self._runs) == 1:
-                ends.register(handle.answers, select.POLLIN)
-        ends.poll(TICK_S * 1000)
+        ends.register(self._worker, select.POLLIN | (select.POLLOUT if self._docket.outbox else 0))
+        if handle is None:
+            ready = ends.poll(1000 * (IDLE_S if self._tidy else TICK_S) if self._handles else None)
+            self._woke = time.monotonic()
+            return bool(ready)
+        ends.register(handle.pidfd, select.POLLIN)
+        if self._docket.sent == 1:
+            ends.register(handle.answers, select.POLLIN)
+        return any(end == self._worker.fileno() for end, _ in ends.poll(1000 * TICK_S))
 
     def _receive(self) -> None:
-        with suppress(BlockingIOError):
+        try:
             data = self._worker.recv(1 << 16)
-            if not data:
-                raise PeerGone
-            for line in self._inbox.feed(data):
-                self._obey(json.loads(line))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise PeerGone from error
+        if not data:
+            raise PeerGone
+        for line in self._inbox.feed(data):
+            self._obey(json.loads(line))
 
     def _obey(self, message: Message) -> None:
         if message["do"] == "runs":
-            self._runs.extend(message["runs"])
+            self._docket.add(message["runs"])
         elif message["do"] == "abort":
             self._abort()
         elif message["do"] == "lease":
@@ -118,199 +117,172 @@ class Keeper:
         elif message["do"] == "release":
             self._leases.release()
 
-    def _say(self, message: Message) -> None:
-        self._outbox += encode(message)
-
     def _flush(self) -> None:
+        outbox = self._docket.outbox
         try:
-            while self._outbox:
-                del self._outbox[: self._worker.send(self._outbox)]
+            while outbox:
+                del outbox[: self._worker.send(outbox)]
         except BlockingIOError:
             pass
         except OSError as error:
             raise PeerGone from error
-
-    # -- cores
 
     def _lease(self, threads: int) -> None:
         self._leases.release()
         self._cores = self._leases.take(threads, self._worker)
         for handle in self._handles.values():
             handle.pin(self._cores)
-        self._say({"cores": self._cores})
+        self._docket.say({"cores": self._cores})
 
     # -- runs
 
     def _tick(self) -> None:
-        """Send runs, forward answers, and look whether the run under way may go on."""
+        """Send runs, pass answers on, and look whether the run under way may go on."""
         now = time.monotonic()
         gap, self._woke = now - self._woke, now
+        ended = self._reap()
         handle = self._feed()
-        ended = reap()
-        if not self._forward(handle, gap):
-            self._disturb(handle, "was suspended")
+        if how := self._pass_on(handle, gap):
+            self._disturb(handle, how)
             return
         handle.drain_errors()
         if handle.pid in ended:
             self._died(handle, *ended[handle.pid])
-        elif self._sent:
+        elif self._docket.sent:
             self._watch(handle, gap)
 
+    def _rest(self) -> None:
+        """Between runs nothing may live but the sandboxes."""
+        self._reap()
+        left = [pid for pid in self._census.strangers(self._handles.values()) if usage(pid)]
+        kill(left)
+        self._tidy = not left
+
+    def _busy(self) -> Handle | None:
+        """The sandbox that has runs."""
+        return self._handles.get(self._docket.first["family"]) if self._docket.sent else None
+
+    def _reap(self) -> Ended:
+        """Collect the dead, and forget the sandboxes among them that had no runs."""
+        ended, busy = reap(), self._busy()
+        for family, handle in list(self._handles.items()):
+            if handle.pid in ended and handle is not busy:
+                del self._handles[family]
+                handle.close()
+        return ended
+
     def _feed(self) -> Handle:
-        family = self._runs[0]["family"]
-        handle = self._handles.pop(family, None) or Handle(self._cores)
+        family = self._docket.first["family"]
+        handle = self._handles.pop(family, None) or Handle(self._cores, self._folder)
         self._handles[family] = handle  # now the most recently used
         while len(self._handles) > KEPT:
-            self._discard(next(iter(self._handles)))
-        while self._sent < len(self._runs) and self._runs[self._sent]["family"] == family:
-            run = self._runs[self._sent]
-            name = run["configuration"]
-            warm = name not in handle.warmed and name not in self._cold
-            handle.warmed.add(name)
-            handle.send(run | {"warm": warm})
-            self._sent += 1
-        handle.push()
+            self._end(next(iter(self._handles.values())))
+        if not self._docket.sent:
+            handle.waited_for_s = time.monotonic()
+            self._tidy = False
+        handle.send([run | {"warm": self._wants_warm_up(handle, run)} for run in self._docket.hand_out()])
         return handle
 
-    def _forward(self, handle: Handle, gap: float = 0.0) -> bool:
-        """Pass complete answers on as they are; False at one that spans a suspension."""
-        for line in handle.read():
-            if gap > GAP_S and json.loads(line)["wall_s"] > GAP_S:
-                return False
-            self._outbox += line + b"\n"
-            self._runs.popleft()
-            self._sent -= 1
-        return True
+    def _wants_warm_up(self, handle: Handle, run: Message) -> bool:
+        name = run["configuration"]
+        known = name in handle.warmed or name in self._cold
+        handle.warmed.add(name)
+        return not known
+
+    def _pass_on(self, handle: Handle, gap: float = 0.0) -> str:
+        """Pass complete answers on as they are; say what disturbed one that cannot be."""
+        try:
+            for line in handle.read():
+                if gap > GAP_S and json.loads(line)["wall_s"] > GAP_S:
+                    return "the run was suspended"
+                if not self._docket.pass_on(line):
+                    return "the solver wrote among the answers"
+        except NotALine as error:
+            return f"the solver wrote among the answers: {error}"
+        return ""
 
     def _watch(self, handle: Handle, gap: float) -> None:
-        running = handle.page.running()
-        beside = self._beside(handle)
-        self._end_leftovers(beside, running)
-        if running is None:
-            if time.monotonic() - handle.since_s > START_S:
-                self._kill(handle, None, "error", f"the sandbox did not start a run within {START_S:.0f} s")
+        if self._is_young(handle.page.running()):
             return
-        used = self._usage(handle, beside, running)
-        elapsed = time.monotonic() - running.started_ns / NS
-        run = self._runs[0]
-        most_kib = run["memory_mib"] * MIB
-        if gap > GAP_S or any(u.state in "Tt" for u in used):
-            self._disturb(handle, "was suspended", running.number)
-        elif elapsed > run["limit_s"] + run["grace_s"]:
-            self._kill(handle, running, "timeout", "killed: the solver did not keep its limit")
-        elif self._peak_kib[1] > most_kib and self._really_kib(handle, beside) > most_kib:
-            self._kill(handle, running, "memout", f"killed: over {run['memory_mib']} MiB")
+        sample = self._census.take(handle, self._handles.values())
+        running = sample.running
+        if sample.suspended or (running and gap > GAP_S):
+            self._disturb(handle, "the run was suspended")
+        elif running is None:
+            if time.monotonic() - handle.waited_for_s > START_S:
+                self._kill(handle, sample, "error", f"the sandbox did not start a run within {START_S:.0f} s")
+        elif excess := sample.excess(self._docket.first):
+            self._kill(handle, sample, *excess)
 
-    def _usage(self, handle: Handle, beside: list[int], running: Running) -> list[Usage]:
-        """Sample the run's processes and keep the highest sum of their memory."""
-        used = [u for u in map(usage, [handle.pid, *beside]) if u is not None]
-        total = sum(u.rss_kib for u in used)
-        number, peak = self._peak_kib
-        self._peak_kib = (running.number, max(total, peak if number == running.number else 0))
-        if beside:
-            handle.page.tell_others(*self._peak_kib)
-        return used
-
-    def _really_kib(self, handle: Handle, beside: list[int]) -> int:
-        """Resident memory with pages counted once that a run's processes share."""
-        return sum(map(pss_kib, [handle.pid, *beside])) if beside else self._peak_kib[1]
-
-    def _beside(self, handle: Handle) -> list[int]:
-        """The processes that came of the sandbox, orphans included."""
-        own = {other.pid for other in self._handles.values()}
-        orphans = [pid for pid in children(os.getpid()) if pid not in own]
-        found = descendants(handle.pid) + orphans
-        return found + [pid for orphan in orphans for pid in descendants(orphan)]
-
-    def _end_leftovers(self, beside: list[int], running: Running | None) -> None:
-        """Kill what an earlier run left running."""
-        number = running.number if running else 0
-        self._seen_at = {pid: self._seen_at.get(pid, number) for pid in beside}
-        kill([pid for pid, seen in self._seen_at.items() if seen != number])
+    def _is_young(self, running: Running | None) -> bool:
+        """Whether a run need not be looked at yet; one in LOOKS is in any case, for what short runs leave behind."""
+        self._looks += 1
+        return bool(running and time.monotonic() - running.started_ns / NS < TICK_S and self._looks % LOOKS)
 
     # -- ends
 
-    def _kill(self, handle: Handle, running: Running | None, stop: str, why: str) -> None:
+    def _kill(self, handle: Handle, sample: Sample, stop: str, why: str) -> None:
         """End the sandbox and everything of it; the run under way has that outcome."""
-        cpu_s = peak_mib = None
-        if running:
-            used = self._usage(handle, self._beside(handle), running)
-            cpu_s, peak_mib = max(0.0, sum(u.cpu_s for u in used) - running.cpu_ns / NS), self._peak_kib[1] / MIB
-        self._end(handle)
-        wall_s = time.monotonic() - running.started_ns / NS if running else 0.0
-        if running and running.warm_up:
-            self._cold.add(self._runs[0]["configuration"])
-        elif running is None or self._is_first(running.number):
-            self._answer(stop, why, wall_s, cpu_s, peak_mib)
+        if self._is_still_due(handle, sample.running):
+            used = {"cpu_s": sample.cpu_s, "peak_mib": sample.peak_kib / MIB} if sample.running else {}
+            self._docket.answer(stop, why, sample.wall_s, **used)
 
     def _died(self, handle: Handle, status: int, cpu_s: float) -> None:
         """The sandbox ended by itself."""
         running = handle.page.running()
+        wall_s = time.monotonic() - running.started_ns / NS if running else 0.0
         code = os.waitstatus_to_exitcode(status)
-        words = handle.last_words
-        self._end(handle)
+        told = f"{_exit(code)}\n{handle.last_words}".strip()
         if running is None:
-            if self._runs and code != os.EX_TEMPFAIL:  # with that it retires between two runs
-                self._disturb_first(f"ended its sandbox with {code} before it began: {words}")
-        elif running.warm_up:
-            self._cold.add(self._runs[0]["configuration"])
-        elif code == -signal.SIGKILL:
-            self._disturb_first("was killed from outside")
-        elif self._is_first(running.number):
-            wall_s = time.monotonic() - running.started_ns / NS
-            peak_mib = self._peak_kib[1] / MIB if self._peak_kib[0] == running.number else None
-            told = f"{_exit(code)}\n{words}".strip()
-            self._answer("crashed", told, wall_s, cpu_s - running.cpu_ns / NS, peak_mib, signal=max(0, -code))
+            self._end(handle)
+            if code != RETIRED:
+                self._docket.disturb(f"the sandbox {told}\nbefore it began the run")
+        elif -code in FROM_OUTSIDE:
+            self._disturb(handle, f"the sandbox was killed from outside ({_exit(code)})")
+        elif self._is_still_due(handle, running):
+            peak_kib = self._census.peak_kib(running.number)
+            used = {"cpu_s": max(0.0, cpu_s - running.cpu_ns / NS), "peak_mib": peak_kib and peak_kib / MIB}
+            self._docket.answer("crashed", told, wall_s, **used, signal=max(0, -code))
 
-    def _is_first(self, number: int) -> bool:
-        return bool(self._runs) and self._runs[0]["n"] == number
+    def _is_still_due(self, handle: Handle, running: Running | None) -> bool:
+        """End a sandbox; whether the run that it was at, or was to begin, has no answer yet.
 
-    def _disturb(self, handle: Handle, how: str, number: int = 0) -> None:
-        """Something outside spoilt the run under way, whose answer does not count if it came."""
-        self._end(handle, drop=number)
-        self._disturb_first(how)
+        An answer may have come meanwhile. One that did not come though its run is over was lost.
+        """
+        due = self._docket.due
+        name = self._docket.first["configuration"] if due else ""
+        self._end(handle)
+        if not due or self._docket.due != due:
+            return bool(running and self._docket.due == running.number)
+        if running and running.warm_up:
+            self._cold.add(name)
+            return False
+        if running and running.number != due:
+            self._docket.disturb("the answer was lost")
+            return False
+        return True
 
-    def _disturb_first(self, how: str) -> None:
-        """Do the first run again, but not for ever."""
-        if not self._runs:
-            return
-        number = self._runs[0]["n"]
-        self._disturbed[number] += 1
-        if self._disturbed[number] > RETRIES:
-            self._answer("error", f"the run {how}, {RETRIES + 1} times", 0.0, None, None)
-
-    def _answer(
-        self, stop: str, detail: str, wall_s: float, cpu_s: float | None, peak_mib: float | None, **more: Any
-    ) -> None:
-        run = self._runs.popleft()
-        told = {"stop": stop, "detail": detail, "wall_s": wall_s, "cpu_s": cpu_s, "peak_mib": peak_mib}
-        self._say({"n": run["n"], "answer": "unknown"} | told | more)
+    def _disturb(self, handle: Handle, how: str) -> None:
+        """Something spoilt the run under way, whose answer does not count if it came."""
+        self._end(handle, keep_answers=False)
+        self._docket.disturb(how)
 
     def _abort(self) -> None:
         """Drop every run; a sandbox in the middle of one is killed with it."""
-        if self._sent and (handle := self._handles.get(self._runs[0]["family"])):
+        if handle := self._busy():
             self._end(handle)
-        self._runs.clear()
-        self._sent = 0
-        self._say({"aborted": True})
+        self._docket.clear()
+        self._docket.say({"aborted": True})
 
-    def _end(self, handle: Handle, drop: int = 0) -> None:
+    def _end(self, handle: Handle, *, keep_answers: bool = True) -> None:
         """Kill and reap a sandbox and all that came of it; the idle sandbox of another family lives on."""
-        self._sent = 0
-        for line in handle.read():  # complete answers that were on their way
-            if self._is_first(drop):
-                break
-            self._outbox += line + b"\n"
-            self._runs.popleft()
-        end_all(spare={other.pid for other in self._handles.values()} - {handle.pid})
-        handle.close()
         self._handles = {family: other for family, other in self._handles.items() if other is not handle}
-
-    def _discard(self, family: str) -> None:
-        handle = self._handles.pop(family)
-        kill([handle.pid])
-        os.waitpid(handle.pid, 0)
+        end_all(spare={other.pid for other in self._handles.values()})
+        if keep_answers:
+            self._pass_on(handle)
         handle.close()
+        self._docket.recall()
+        self._woke = time.monotonic()
 
 
 def _exit(code: int) -> str:
@@ -318,14 +290,21 @@ def _exit(code: int) -> str:
 
 
 def main() -> None:
-    """Serve the worker at the other end of the socket whose descriptor is the first argument."""
+    """Serve the worker at the other end of a socket: its descriptor, and a folder for our files."""
     for quiet in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
         signal.signal(quiet, signal.SIG_IGN)  # the worker decides; when it goes, so does the keeper
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     worker = socket.socket(fileno=int(sys.argv[1]))
     worker.set_inheritable(False)
     worker.setblocking(False)
-    Keeper(worker).run()
+    try:
+        Keeper(worker, sys.argv[2]).serve()
+    except Exception as error:
+        with suppress(OSError):
+            worker.send(encode({"failed": str(error) or type(error).__name__}))
+        if isinstance(error, CagematchError):  # the message says it all
+            sys.exit(1)
+        raise
 
 
 if __name__ == "__main__":

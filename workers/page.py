@@ -66,3 +66,7 @@ class Page:
         """Sandbox: the peak told for the run, 0 when none was."""
         told, peak = _OTHERS.unpack_from(self._map, _OTHERS_AT)
         return int(peak) if told == number else 0
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._map.close()

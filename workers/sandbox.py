@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import gc
 import json
+import operator
 import os
 import resource
 import signal
 import sys
+import tempfile
 import time
-from dataclasses import asdict
+import traceback
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
+from problems.outcome import Answer, Stop
+from problems.problem import Rules
+from workers.backends import load
 from workers.configurations import Configuration, configuration
+from workers.footprint import Memory, cpu_ns, give_back
 from workers.page import Page
-from workers.processes import PAGE_KIB, PR_SET_PDEATHSIG, prctl
-from workers.solving import measure, problem_of, size
-from workers.wire import ANSWERS_FD, PAGE_FD, RUNS_FD, Message, encode
+from workers.processes import PR_SET_PDEATHSIG, prctl, reap
+from workers.solving import DETAIL, Measured, measure, problem_of, size
+from workers.wire import ANSWERS_FD, PAGE_FD, RETIRED, RUNS_FD, Message, encode
 
 MIB = 1024
 GROWTH, SLACK_KIB = 1.25, 16 * MIB  # a baseline above growth × the first, by more than the slack, retires it
-RETIRED = 75  # exit code: replace me, no run is to blame
+ZOMBIES = 64  # one run in so many looks for children that no backend waited for
 WARM_UP = ("sudoku", ".17.6.82.6.21.8.47.5.72.3.68.5.37.6.79.5.64.2.46.1.75.2.96.3.71.7.29.6.41.4.75.9.")
 WARM_UP_LIMIT_S = 1.0
 
@@ -35,80 +43,140 @@ class Sandbox:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._first_kib = 0
+        self._memory = Memory()
+        self._first_kib = self._baseline_kib = self._done = 0
+        self._pid = os.getpid()
 
     def serve(self) -> int:
         """Answer every run; return the exit code."""
         with open(RUNS_FD, "rb", closefd=False) as runs:
             for line in runs:
-                run = json.loads(line)
-                chosen = _configuration(run["configuration"])
-                if run["warm"]:
-                    self._warm_up(chosen, run["n"])
-                os.write(ANSWERS_FD, encode(self._answer(chosen, run)))
                 if self._grown():
                     return RETIRED
+                _write(self._attempt(json.loads(line)))
+                # Only now: encoding is the backend's doing too where it returns objects of its own.
+                self._page.end()
+                self._done += 1
         return 0
 
+    def _attempt(self, run: Message) -> bytes:
+        """Do a run and encode its answer, whatever a backend comes with."""
+        try:
+            chosen = _configuration(run["configuration"])
+            _import(chosen.backend)
+            if run["warm"]:
+                self._warm_up(chosen, run["n"])
+            return encode(self._answer(chosen, run))
+        except Exception:  # of a backend's module, or of its answer; the sandbox is as good as before
+            told = traceback.format_exc()[-DETAIL:].encode(errors="replace").decode()
+            return encode({"n": run["n"], "answer": "unknown", "stop": "error", "wall_s": 0.0, "detail": told})
+
     def _warm_up(self, chosen: Configuration, number: int) -> None:
-        self._page.begin(number, time.monotonic_ns(), _cpu_ns(), warm_up=True)
+        self._page.begin(number, time.monotonic_ns(), cpu_ns(), warm_up=True)
         measure(chosen, problem_of(*WARM_UP), 0, WARM_UP_LIMIT_S)
+        self._end_copies()
         self._page.end()
         gc.collect()
         gc.freeze()
+        before, self._baseline_kib = self._baseline_kib, self._memory.resident_kib()
+        self._first_kib += max(0, self._baseline_kib - before)  # what was loaded has not leaked
 
     def _answer(self, chosen: Configuration, run: Message) -> Message:
         problem = problem_of(run["kind"], run["text"])
-        _reset_peak()
-        baseline = _resident_kib()
-        cpu = _cpu_ns()
-        self._page.begin(run["n"], time.monotonic_ns(), cpu, warm_up=False)
+        self._memory.reset_peak()
+        used = cpu_ns()
+        self._page.begin(run["n"], time.monotonic_ns(), used, warm_up=False)
         measured = measure(chosen, problem, run["seed"], run["limit_s"])
-        peak = max(_peak_kib(), self._page.others_kib(run["n"]))
-        used = _cpu_ns() - cpu
-        self._page.end()
-        return asdict(measured) | {
+        self._end_copies()
+        others = self._page.others_kib(run["n"])
+        if others or run["n"] % ZOMBIES == 0:
+            reap()  # the CPU time of children that the backend did not wait for counts too
+        peak = max(self._memory.peak_kib(), self._baseline_kib)  # the kernel's counters lag behind each other
+        used = cpu_ns() - used
+        _check(measured, problem.rules)
+        if measured.stop is Stop.FINISHED and peak > run["memory_mib"] * MIB:
+            measured.stop, measured.detail = Stop.MEMOUT, f"over {run['memory_mib']} MiB"
+        # The number stands first: the keeper knows the answer by it.
+        return {
             "n": run["n"],
+            "answer": measured.answer,
+            "stop": measured.stop,
+            "assignment": measured.assignment,
+            "build_s": measured.build_s,
+            "solve_s": measured.solve_s,
+            "wall_s": measured.wall_s,
+            "counters": measured.counters,
+            "detail": measured.detail.encode(errors="replace").decode(),
             "cpu_s": used / 1e9,
-            "baseline_mib": baseline / MIB,
-            "peak_mib": peak / MIB,
+            "baseline_mib": self._baseline_kib / MIB,
+            "peak_mib": max(peak, others) / MIB,
             "size": _size(chosen, problem.rules),
         }
 
+    def _end_copies(self) -> None:
+        """A backend that forked returns twice; its copy of this process has no business here."""
+        if os.getpid() != self._pid:
+            os._exit(0)
+
     def _grown(self) -> bool:
-        resident = _resident_kib()
-        self._first_kib = self._first_kib or resident
-        return resident > max(GROWTH * self._first_kib, self._first_kib + SLACK_KIB)
+        """Note the baseline of the run to come; whether it is too far above the first one."""
+        self._baseline_kib = self._memory.resident_kib()
+        if self._done <= 1:
+            self._first_kib = self._baseline_kib
+        most = max(GROWTH * self._first_kib, self._first_kib + SLACK_KIB)
+        if self._baseline_kib > most:
+            give_back()
+            self._baseline_kib = self._memory.resident_kib()
+        return self._baseline_kib > most
 
 
 _configuration = cache(configuration)
 
 
 @cache
-def _size(chosen: Configuration, rules: object) -> str:
+def _import(backend: str) -> None:
+    """Load a backend's library; where it is not installed, the run itself will say so."""
+    with suppress(Exception):
+        load(backend).version()
+
+
+@cache
+def _size(chosen: Configuration, rules: Rules) -> str:
     counted = size(chosen, rules)
     return json.dumps({"variables": dict(counted.variables), "constraints": dict(counted.constraints)})
 
 
-def _cpu_ns() -> int:
-    """User and system time of this process and the children it has waited for."""
-    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return int((own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime) * 1e9)
+def _check(measured: Measured, rules: Rules) -> None:
+    """Hold a backend to its contract; what breaks it is an error that says how."""
+    try:
+        measured.answer, measured.stop = Answer(measured.answer), Stop(measured.stop)
+        measured.counters = {str(name): operator.index(count) for name, count in measured.counters.items()}
+        if measured.assignment is not None:
+            measured.assignment = _integers(measured.assignment, len(rules.domains))
+    except (TypeError, ValueError) as error:
+        measured.answer, measured.stop = Answer.UNKNOWN, Stop.ERROR
+        measured.assignment, measured.counters = None, {}
+        measured.detail = f"the backend broke its contract: {error}"
 
 
-def _reset_peak() -> None:
-    """Let the kernel forget the peak of resident memory (proc(5), clear_refs, value 5)."""
-    with open("/proc/self/clear_refs", "wb", buffering=0) as file:
-        file.write(b"5")
+def _integers(values: list[int], expected: int) -> list[int]:
+    if len(values) != expected:
+        raise ValueError(f"expected {expected} values, one a variable, found {len(values)}")
+    return list(map(operator.index, values))
 
 
-def _peak_kib() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def _write(data: bytes) -> None:
+    while data:
+        data = data[os.write(ANSWERS_FD, data) :]
 
 
-def _resident_kib() -> int:
-    with open("/proc/self/statm", "rb", buffering=0) as file:
-        return int(file.read().split()[1]) * PAGE_KIB
+def _settle_in() -> None:
+    """Be the first to go when memory runs out, leave no core dump, and no file in the user's folder."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # 1 byte: with 0, a handler of dumps would be run
+    os.chdir(tempfile.gettempdir())
 
 
 def main() -> int:
@@ -118,6 +186,7 @@ def main() -> int:
         return 1
     for fd in (RUNS_FD, ANSWERS_FD, PAGE_FD):
         os.set_inheritable(fd, False)
+    _settle_in()
     return Sandbox(Page(PAGE_FD)).serve()
 
 

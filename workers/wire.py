@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 Message = dict[str, Any]
 
 RUNS_FD, ANSWERS_FD, PAGE_FD = 3, 4, 5
+RETIRED = 75  # a sandbox's exit code: replace me, no run is to blame
+LONGEST = 1 << 24  # bytes in a line; an answer has some thousands
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+class NotALine(Exception):
+    """What came is longer than any message is."""
 
 
 def encode(message: Message) -> bytes:
     """One message as one line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(message).encode() + b"\n"
 
 
 class Lines:
@@ -22,7 +29,9 @@ class Lines:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take bytes as they come; yield each line that is complete, without its end."""
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take bytes as they come; return each line that is complete, without its end."""
         *whole, self._rest = (self._rest + data).split(b"\n")
-        yield from whole
+        if len(self._rest) > LONGEST:
+            raise NotALine(f"{len(self._rest)} bytes and no end of line")
+        return whole

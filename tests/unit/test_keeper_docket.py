@@ -1,0 +1,60 @@
+"""The docket: every run is answered once, in order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workers.docket import RETRIES, Docket
+from workers.wire import encode
+
+
+@pytest.fixture
+def docket() -> Docket:
+    made = Docket()
+    made.add([{"n": n, "family": family} for n, family in enumerate("aabba", start=1)])
+    return made
+
+
+def told(docket: Docket) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in docket.outbox.splitlines()]
+
+
+def test_runs_go_out_by_family_and_again_after_a_recall(docket: Docket) -> None:
+    assert [run["n"] for run in docket.hand_out()] == [1, 2]
+    assert list(docket.hand_out()) == []
+
+    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
+    docket.recall()
+
+    assert [run["n"] for run in docket.hand_out()] == [2]
+
+
+def test_only_the_answer_that_is_due_is_passed_on(docket: Docket) -> None:
+    for line in (b"rubbish", b'{"n":2,"answer":"none"}', b'{"n":11,', b""):
+        assert not docket.pass_on(line)
+    assert docket.pass_on(b'{"n":1,"answer":"none"}')
+
+    assert told(docket) == [{"n": 1, "answer": "none"}]
+    assert docket.due == 2
+
+
+def test_a_run_that_is_disturbed_is_repeated_and_then_an_error(docket: Docket) -> None:
+    for _ in range(RETRIES):
+        docket.disturb("the run was suspended")
+        assert docket.due == 1
+    docket.disturb("the run was suspended")
+
+    (answer,) = told(docket)
+    assert (answer["n"], answer["stop"], answer["detail"]) == (1, "error", "the run was suspended, 3 times")
+    assert docket.due == 2
+
+
+def test_an_empty_docket_is_not_disturbed() -> None:
+    docket = Docket()
+
+    docket.disturb("nothing")
+
+    assert (len(docket), docket.due, told(docket)) == (0, 0, [])
