@@ -34,6 +34,9 @@ from workers.slots import program_version
 
 LARGEST_SHARD = 500
 SHARDS_PER_SLOT = 4
+LONGEST_NAME = 200
+MOST_DIGITS = 10  # a number has fewer: databases count batches in 32 bits
+NAMED = 5  # names that a message lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,21 @@ class Plan:
     name: str | None = None
 
 
+def require_free(engine: Engine, name: str) -> None:
+    """Raise InputError where a batch cannot be called that."""
+    if not name.strip() or _number(name) is not None:
+        raise InputError(f"a batch cannot be called {name!r}: expected a word; numbers are numbers of batches")
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"a batch's name of {len(name)} characters is too long, expected {LONGEST_NAME} at most")
+    with reading(engine) as connection:
+        taken = connection.scalar(select(Batch.id).where(Batch.name == name))
+    if taken:
+        raise InputError(f"batch {taken} is called {name!r} already; a name is given once")
+
+
 def create(engine: Engine, plan: Plan) -> int:
     """Store a batch with its shuffled puzzles and its shards, all at once; nothing is sent yet."""
     with writing(engine) as connection:
-        if plan.name and connection.scalar(select(Batch.id).where(Batch.name == plan.name)):
-            raise InputError(f"there is a batch called {plan.name!r} already; names are given once")
         puzzles = _puzzles(connection, plan)
         values: dict[str, Any] = {
             "name": plan.name,
@@ -136,10 +149,11 @@ def find_batch(engine: Engine, word: str | None) -> int:
         if word is None:
             newest = connection.scalar(select(func.max(Batch.id)))
             if newest is None:
-                raise LookupFailed("there is no batch yet; `scheduler submit puzzles/hard.txt` makes one")
+                raise LookupFailed("there is no batch yet; `scheduler submit hard` makes one")
             return int(newest)
-        if word.isdigit() and connection.scalar(select(Batch.id).where(Batch.id == int(word))):
-            return int(word)
+        number = _number(word)
+        if number is not None and connection.scalar(select(Batch.id).where(Batch.id == number)):
+            return number
         exact = case((Batch.name == word, 0), else_=1)
         found = connection.execute(
             select(Batch.id, Batch.name).where(Batch.name.startswith(word, autoescape=True)).order_by(exact, Batch.id)
@@ -147,7 +161,8 @@ def find_batch(engine: Engine, word: str | None) -> int:
     if not found:
         raise LookupFailed(f"there is no batch {word!r}; `scheduler status` lists them")
     if len(found) > 1 and found[0].name != word:
-        raise LookupFailed(f"{word!r} could be {', '.join(name for _, name in found[:5])}")
+        more = ", …" if len(found) > NAMED else ""
+        raise LookupFailed(f"{word!r} could be {', '.join(str(name) for _, name in found[:NAMED])}{more}")
     return int(found[0].id)
 
 
@@ -156,6 +171,10 @@ def unserved(engine: Engine, backends: list[str]) -> list[str]:
     with reading(engine) as connection:
         slots = slots_of(connection)
     return [backend for backend in dict.fromkeys(backends) if queue_of(backend) not in slots]
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() and len(word) < MOST_DIGITS else None
 
 
 def _open(batch_id: int) -> Any:
@@ -178,7 +197,7 @@ def _puzzles(connection: Connection, plan: Plan) -> list[int]:
         distinct = dict.fromkeys(connection.scalars(query))
         found |= dict.fromkeys(list(distinct)[: plan.limit])
     puzzles = list(found)
-    random.Random(plan.seed).shuffle(puzzles)  # noqa: S311 - an order, not a secret
+    random.Random(plan.seed).shuffle(puzzles)
     return puzzles
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from problems.errors import InputError
-from scheduler.reports.table import safe
+from scheduler.reports.formats import safe
 
 COLUMNS = (
     "batch",
@@ -19,7 +19,6 @@ COLUMNS = (
     "label",
     "configuration",
     "repeat",
-    "seed",
     "status",
     "answer",
     "stop",
@@ -28,13 +27,14 @@ COLUMNS = (
     "solve_s",
     "wall_s",
     "cpu_s",
-    "baseline_mib",
     "peak_mib",
     "variables",
     "constraints",
     "solution",
     "count",
     "host",
+    "seed",
+    "baseline_mib",
     "threads",
     "cores",
     "counters",

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Engine, func, select
 
-from models import Batch, BatchConfiguration, BatchState, Configuration, Run, Shard
+from models import Batch, BatchConfiguration, BatchSet, BatchState, Configuration, PuzzleSet, Run, Shard
 from models.engine import reading
 from problems.outcome import Answer, Stop, Verdict, Word, word
+
+OVER = (BatchState.DONE, BatchState.CANCELLED)
 
 
 @dataclass(slots=True)
@@ -27,13 +29,14 @@ class Progress:
 
     batch_id: int
     name: str | None
+    sets: list[str]
     state: BatchState
     configurations: list[Advance]
 
     @property
     def over(self) -> bool:
         """Whether nothing more will come."""
-        return self.state in (BatchState.DONE, BatchState.CANCELLED)
+        return self.state in OVER
 
     @property
     def done(self) -> int:
@@ -45,14 +48,39 @@ class Progress:
         """Runs in all."""
         return sum(c.total for c in self.configurations)
 
+    @property
+    def words(self) -> dict[Word, int]:
+        """How many runs of each word."""
+        return self.together("").words
+
+    def together(self, name: str) -> Advance:
+        """All configurations together, under a name."""
+        whole = Advance(name, self.done, self.total)
+        for advance in self.configurations:
+            for told, count in advance.words.items():
+                whole.words[told] = whole.words.get(told, 0) + count
+        return whole
+
+
+def is_over(engine: Engine, batch_id: int) -> bool:
+    """Whether nothing more will come; quicker to find out than how far the batch is."""
+    with reading(engine) as connection:
+        return connection.scalar(select(Batch.state).where(Batch.id == batch_id)) in OVER
+
 
 def progress(engine: Engine, batch_id: int) -> Progress:
     """Look a batch up."""
     with reading(engine) as connection:
         batch = connection.execute(select(Batch.name, Batch.state).where(Batch.id == batch_id)).one()
+        sets = connection.scalars(
+            select(PuzzleSet.name)
+            .join(BatchSet, BatchSet.set_id == PuzzleSet.id)
+            .where(BatchSet.batch_id == batch_id)
+            .order_by(BatchSet.position)
+        ).all()
         found = _configurations(connection, batch_id)
         _count(connection, batch_id, found)
-    return Progress(batch_id, batch.name, batch.state, list(found.values()))
+    return Progress(batch_id, batch.name, list(sets), batch.state, list(found.values()))
 
 
 def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]:

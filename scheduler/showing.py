@@ -13,11 +13,13 @@ from problems.problem import Puzzle as Instance
 
 HEX = set("0123456789abcdef")
 SHORTEST_PREFIX = 6
+MOST_DIGITS = 12  # of a run's number; the smallest puzzle is a text of 16 characters
+MOST_PLACES = 9  # digits of a place in a set
 
 
 def describe(connection: Connection, what: str) -> str:
     """The text for ``scheduler show``: a run's number, SET:N, the start of a fingerprint, or a puzzle's text."""
-    if what.isdigit() and len(what) < 16:
+    if what.isascii() and what.isdigit() and len(what) <= MOST_DIGITS:
         return _run(connection, int(what))
     return _puzzle(connection, find_puzzle(connection, what))
 
@@ -31,7 +33,7 @@ def find_puzzle(connection: Connection, what: str) -> Any:
 
 def _in_set(connection: Connection, what: str) -> Any:
     name, _, number = what.rpartition(":")
-    if not name or not number.isdigit():
+    if not name or not number.isascii() or not number.isdigit() or len(number) > MOST_PLACES:
         return None
     newest = select(func.max(PuzzleSet.id)).where(PuzzleSet.name == name, PuzzleSet.ready).scalar_subquery()
     return connection.execute(
@@ -65,7 +67,8 @@ def _by_fingerprint(connection: Connection, what: str) -> Any:
 
 def _nothing(what: str) -> Any:
     raise LookupFailed(
-        f"nothing stored goes by {what!r}; expected a run's number, SET:N, the start of a fingerprint, or a puzzle's text"
+        f"nothing stored goes by {what!r}; expected a run's number, SET:N (a puzzle's place in a set), "
+        f"the start of a fingerprint ({SHORTEST_PREFIX} digits or more), or a puzzle's text"
     )
 
 
@@ -117,12 +120,20 @@ def _run(connection: Connection, run_id: int) -> str:
         f"answer {row.answer}, stopped {row.stop}; {checked}",
         f"wall {_ms(row.wall_s)} (build {_ms(row.build_s)}, solve {_ms(row.solve_s)}), CPU {_ms(row.cpu_s)}",
         f"memory {_mib(row.baseline_mib)} before, {_mib(row.peak_mib)} at its peak",
-        f"{row.variables or '?'} variables, {row.constraints or '?'} constraints; {row.counters or 'no counters'}",
-        f"on {row.host}, {row.threads} threads on cores {row.cores}",
+        f"{row.variables or '?'} variables, {row.constraints or '?'} constraints" + _counters(row.counters),
+        f"on {row.host}, {_count(row.threads, 'thread')}, pinned to core{'s' * (',' in row.cores)} {row.cores}",
         *([row.detail] if row.detail else []),
         kind.render(row.puzzle, solution),
     ]
     return "\n".join(lines)
+
+
+def _counters(counters: dict[str, Any] | None) -> str:
+    return "".join(f", {name} {value:,}" for name, value in (counters or {}).items())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
 
 
 def _ms(value: float | None) -> str:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from sqlalchemy import Engine, select
 
 from models import Batch, BatchConfiguration, BatchState, Configuration, Host, Worker
 from models.base import now
 from models.engine import reading
+from problems.errors import ServiceError
+from problems.outcome import Word
 from scheduler.batches import unserved
-from scheduler.progress import progress
+from scheduler.progress import is_over, progress
 from scheduler.watch import words
 from workers.host import host_name
 from workers.queueing import live
 
 SHOWN = 20
+INTERRUPTED = "interrupted"
+PATIENCE_S = 5.0  # a `submit` that has just made its batch is starting its worker
 
 
-def status_of(engine: Engine, batch_id: int | None) -> dict[str, Any]:
-    """The newest batches (or one), the live workers, and the backends of open batches that none of them serves."""
+def status_of(engine: Engine, batch_id: int | None, *, embedded: bool) -> dict[str, Any]:
+    """The newest batches (or one), the live workers, and the backends of open batches that none of them serves.
+
+    ``embedded``: workers live inside `submit` and `resume`; a batch that none of them works on was interrupted.
+    """
     with reading(engine) as connection:
         which = select(Batch.id).order_by(Batch.id.desc()).limit(SHOWN)
         ids = [batch_id] if batch_id else list(connection.scalars(which))
@@ -33,17 +41,11 @@ def status_of(engine: Engine, batch_id: int | None) -> dict[str, Any]:
             .where(Batch.state == BatchState.ACTIVE)
             .distinct()
         ).all()
-        workers = connection.execute(
-            select(Host.name, Worker.pid, Worker.queues, Worker.slots, (now() - Worker.heartbeat_at).label("silent_s"))
-            .join(Host, Host.id == Worker.host_id)
-            .where(live())
-            .order_by(Worker.id)
-        )
-        told = [dict(row) for row in workers.mappings()]
+    idle = embedded and not other_processes(engine)
     return {
-        "batches": [_batch(engine, one) for one in ids],
-        "workers": [{**w, "silent_s": round(w["silent_s"], 1)} for w in told],
-        "unserved": unserved(engine, list(waiting)),
+        "batches": [_batch(engine, one, idle=idle) for one in ids],
+        "workers": [] if idle else _workers(engine),
+        "unserved": [] if embedded else unserved(engine, list(waiting)),
     }
 
 
@@ -56,40 +58,74 @@ def other_processes(engine: Engine) -> list[int]:
     return [pid for pid in pids if pid != os.getpid() and _alive(pid)]
 
 
-def draw(found: dict[str, Any], console: Console) -> None:
-    """The same for people."""
-    table = Table(box=None, pad_edge=False, title="batches", title_justify="left")
-    for heading in ("batch", "name", "state", "runs"):
-        table.add_column(heading)
-    table.add_column("so far")
+def abandoned(engine: Engine, batch_id: int) -> Callable[[], None]:
+    """A check for whoever follows a batch of an embedded database: ServiceError when nobody works on it any more."""
+    last = time.monotonic()
+
+    def check() -> None:
+        nonlocal last
+        if other_processes(engine):
+            last = time.monotonic()
+        elif time.monotonic() - last > PATIENCE_S and not is_over(engine, batch_id):
+            raise ServiceError(f"nobody works on batch {batch_id}; `scheduler resume {batch_id}` goes on with it")
+
+    return check
+
+
+def draw(found: dict[str, Any], console: Console, *, detailed: bool) -> None:
+    """The same for people; ``detailed``: each configuration too."""
     for batch in found["batches"]:
-        so_far = ", ".join(f"{count} {word}" for word, count in batch["words"].items())
-        runs = f"{batch['done']}/{batch['total']}"
-        table.add_row(str(batch["batch"]), batch["name"] or "", batch["state"], runs, so_far)
-    console.print(table if found["batches"] else "no batch yet; `scheduler submit puzzles/hard.txt` makes one")
+        _draw_batch(batch, console, detailed=detailed)
+    if not found["batches"]:
+        console.print("no batch yet; `scheduler submit hard` makes one")
     for worker in found["workers"]:
         console.print(
-            f"worker {worker['name']}:{worker['pid']}: {worker['slots']} slots, {', '.join(worker['queues'])}"
+            f"worker {worker['name']}:{worker['pid']}: {worker['slots']} slots, serves {', '.join(worker['queues'])}"
         )
-    if not found["workers"]:
-        console.print("no live worker")
     for backend in found["unserved"]:
         console.print(f"no live worker serves {backend}: its runs wait for one", style="yellow")
 
 
-def _batch(engine: Engine, batch_id: int) -> dict[str, Any]:
+def _draw_batch(batch: dict[str, Any], console: Console, *, detailed: bool) -> None:
+    name = f" ({batch['name']})" if batch["name"] else ""
+    so_far = ", ".join(f"{count} {word}" for word, count in batch["words"].items())
+    told = f": {so_far}" if so_far else ""
+    go_on = f"; `scheduler resume {batch['batch']}` goes on" if batch["state"] in (INTERRUPTED, "cancelled") else ""
+    console.print(
+        f"batch {batch['batch']}{name}: {', '.join(batch['sets'])}; {batch['state']}, "
+        f"{batch['done']} of {batch['total']} runs{told}{go_on}",
+        style="yellow" if batch["state"] == INTERRUPTED else None,
+        soft_wrap=False,
+    )
+    if detailed:
+        width = max(map(len, batch["configurations"]))
+        for configuration, told in batch["configurations"].items():
+            console.print(f"  {configuration:{width}}  {told or 'nothing yet'}")
+
+
+def _workers(engine: Engine) -> list[dict[str, Any]]:
+    with reading(engine) as connection:
+        rows = connection.execute(
+            select(Host.name, Worker.pid, Worker.queues, Worker.slots, (now() - Worker.heartbeat_at).label("silent_s"))
+            .join(Host, Host.id == Worker.host_id)
+            .where(live())
+            .order_by(Worker.id)
+        )
+        return [{**row, "silent_s": round(row["silent_s"], 1)} for row in rows.mappings()]
+
+
+def _batch(engine: Engine, batch_id: int, *, idle: bool) -> dict[str, Any]:
     state = progress(engine, batch_id)
-    counted: dict[str, int] = {}
-    for advance in state.configurations:
-        for told, count in advance.words.items():
-            counted[told.value] = counted.get(told.value, 0) + count
+    interrupted = idle and state.state is BatchState.ACTIVE
+    counted = state.words
     return {
         "batch": batch_id,
         "name": state.name,
-        "state": state.state.value,
+        "sets": state.sets,
+        "state": INTERRUPTED if interrupted else state.state.value,
         "done": state.done,
         "total": state.total,
-        "words": counted,
+        "words": {word.value: counted[word] for word in Word if counted.get(word)},
         "configurations": {a.configuration: words(a) for a in state.configurations},
     }
 

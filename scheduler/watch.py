@@ -3,92 +3,168 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bars, ProgressColumn, Task, TaskID, TextColumn
-from rich.text import Text
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
+from rich.table import Column
 from sqlalchemy import Engine
 
 from models import BatchState
 from problems.outcome import Word
-from scheduler.progress import Advance, Progress, progress
+from scheduler.progress import Advance, Progress, is_over, progress
 
-LOOK_S = 0.25
+LOOK_S = 0.1
+COUNT_S = 0.25
+SHARE = 0.02  # of the time is what counting may take: the solvers need the rest
 LINE_EVERY_S = 10.0
+WINDOW_S = 30.0  # the rate is that of the last half minute
+ALL = "all"
+NARROW = 100
+
+
+@dataclass
+class Pace:
+    """How fast runs come in: over the last WINDOW_S seconds, or where none came then, from the start."""
+
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+    _start: tuple[float, int] = (0.0, 0)
+
+    def note(self, at_s: float, done: int) -> None:
+        """So many runs are done."""
+        if not self._seen:
+            self._start = (at_s, done)
+        self._seen.append((at_s, done))
+        while len(self._seen) > 2 and self._seen[1][0] < at_s - WINDOW_S:
+            self._seen.popleft()
+
+    @property
+    def rate(self) -> float:
+        """Runs per second."""
+        last_s, last = self._seen[-1]
+        first_s, first = self._seen[0] if self._seen[0][1] < last else self._start
+        return (last - first) / (last_s - first_s) if last_s > first_s else 0.0
+
+    def told(self, total: int) -> str:
+        """The rate, and how long the rest will take at it."""
+        done = self._seen[-1][1]
+        if done >= total:
+            return "done"
+        if not self.rate:
+            return "waiting"
+        return f"{per_second(self.rate)}, {duration((total - done) / self.rate)} left"
 
 
 def watch(engine: Engine, batch_id: int, console: Console, check: Callable[[], None] = lambda: None) -> Progress:
     """Show until the batch is over, and return where it then stood. ``check`` may raise to end it earlier."""
-    follow = _bars if console.is_terminal else _lines
-    return follow(engine, batch_id, console, check)
-
-
-def _bars(engine: Engine, batch_id: int, console: Console, check: Callable[[], None]) -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        _Rate(),
-        TextColumn("{task.fields[words]}"),
-    )
-    with Bars(*columns, console=console, refresh_per_second=8) as bars:
-        tasks: dict[str, TaskID] = {}
-        while True:
-            state = progress(engine, batch_id)
-            for advance in state.configurations:
-                if advance.configuration not in tasks:
-                    tasks[advance.configuration] = bars.add_task(
-                        advance.configuration, total=advance.total, completed=advance.done, words=""
-                    )
-                task = tasks[advance.configuration]
-                bars.update(task, completed=advance.done, total=advance.total, words=words(advance))
-            if state.over:
-                return state
-            check()
-            time.sleep(LOOK_S)
-
-
-def _lines(engine: Engine, batch_id: int, console: Console, check: Callable[[], None]) -> Progress:
-    started = told = time.monotonic()
-    first = progress(engine, batch_id).done
-    while True:
-        state = progress(engine, batch_id)
-        if state.over:
-            return state
-        if time.monotonic() - told >= LINE_EVERY_S:
-            told = time.monotonic()
-            rate = (state.done - first) / (told - started)
-            left = f", about {(state.total - state.done) / rate:.0f} s left" if rate else ""
-            console.print(f"{state.done}/{state.total} runs, {rate:.1f}/s{left}", highlight=False)
-        check()
-        time.sleep(LOOK_S)
+    show = _bars if console.is_terminal else _lines
+    return show(_states(engine, batch_id, check), console)
 
 
 def words(advance: Advance) -> str:
     """How many runs of each word, the loudest first; ``solved`` last."""
-    return ", ".join(f"{advance.words[w]} {w.value}" for w in Word if advance.words.get(w))
-
-
-class _Rate(ProgressColumn):
-    """Runs per second, and how long the rest will take at that rate."""
-
-    def render(self, task: Task) -> Text:
-        if task.finished:
-            return Text(f"in {task.finished_time or 0:.1f} s", style="dim")
-        if not task.speed:
-            return Text("waiting", style="dim")
-        left = (task.total or 0) - task.completed
-        return Text(f"{task.speed:.1f}/s, {left / task.speed:.0f} s left", style="dim")
+    return _told(advance.words)
 
 
 def conclusion(end: Progress) -> tuple[str, bool]:
     """One line on a batch that is over, and whether a run of it was wrong or failed for a reason of ours."""
-    counted: dict[Word, int] = {}
-    for advance in end.configurations:
-        for told, count in advance.words.items():
-            counted[told] = counted.get(told, 0) + count
-    told = ", ".join(f"{counted[w]} {w.value}" for w in Word if counted.get(w))
+    counted = end.words
     state = "cancelled at" if end.state is BatchState.CANCELLED else "done:"
-    line = f"batch {end.batch_id} {state} {end.done} of {end.total} runs ({told}); `scheduler report` compares them"
-    return line, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))
+    so_far = f" ({_told(counted)})" if counted else ""
+    line = f"batch {end.batch_id} {state} {end.done} of {end.total} runs{so_far}"
+    more = f"; `scheduler report {end.batch_id}` compares them" if counted else ""
+    return line + more, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))
+
+
+def per_second(rate: float) -> str:
+    """``0.25/s``, ``3.1/s``, ``312/s``."""
+    return f"{rate:.2f}/s" if rate < 1 else f"{rate:.1f}/s" if rate < 100 else f"{rate:,.0f}/s"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _states(engine: Engine, batch_id: int, check: Callable[[], None]) -> Iterator[Progress]:
+    """Where the batch stands, again and again; the last one is how it ended."""
+    while True:
+        started = time.monotonic()
+        state = progress(engine, batch_id)
+        yield state
+        if state.over:
+            return
+        took = time.monotonic() - started
+        due = time.monotonic() + max(COUNT_S, took / SHARE)
+        while time.monotonic() < due and not is_over(engine, batch_id):
+            check()
+            time.sleep(LOOK_S)
+
+
+def _bars(states: Iterator[Progress], console: Console) -> Progress:
+    paces: dict[str, Pace] = {}
+    tasks: dict[str, TaskID] = {}
+    with Bars(*_columns(console), console=console, refresh_per_second=8) as bars:
+        for state in states:
+            rows = (
+                [*state.configurations, state.together(ALL)] if len(state.configurations) > 1 else state.configurations
+            )
+            shown = _shown(rows, console.height - 2)
+            for row in rows:
+                name = row.configuration
+                paces.setdefault(name, Pace()).note(time.monotonic(), row.done)
+                if name not in tasks:
+                    tasks[name] = bars.add_task(name, total=row.total, pace="", words="")
+                bars.update(
+                    tasks[name],
+                    completed=row.done,
+                    total=row.total,
+                    visible=name in shown,
+                    pace=paces[name].told(row.total),
+                    words=words(row),
+                )
+    return state
+
+
+def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
+    """Name, bar, count, pace, outcomes; on a narrow terminal names are cut and the outcomes left out."""
+    wide = console.width >= NARROW
+    name = Column(no_wrap=True, overflow="ellipsis", max_width=console.width // 3)
+    rest = Column(no_wrap=True, overflow="ellipsis")
+    columns = (
+        TextColumn("{task.description}", markup=False, table_column=name),
+        BarColumn(bar_width=24 if wide else 12),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}", markup=False, justify="right"),
+        TextColumn("{task.fields[pace]}", markup=False, style="dim", table_column=Column(no_wrap=True)),
+    )
+    return (*columns, TextColumn("{task.fields[words]}", markup=False, table_column=rest)) if wide else columns
+
+
+def _shown(rows: list[Advance], room: int) -> set[str]:
+    """The rows that fit: those under way first, then those to come, then the finished ones; the sum always."""
+    by_interest = sorted(rows, key=lambda row: (row.configuration != ALL, row.done >= row.total, row.done == 0))
+    return {row.configuration for row in by_interest[: max(1, room)]}
+
+
+def _lines(states: Iterator[Progress], console: Console) -> Progress:
+    pace, told = Pace(), time.monotonic()
+    for state in states:
+        now = time.monotonic()
+        pace.note(now, state.done)
+        if not state.over and now - told >= LINE_EVERY_S:
+            told = now
+            console.print(f"{state.done}/{state.total} runs, {pace.told(state.total)}")
+    return state
+
+
+def _told(counted: dict[Word, int]) -> str:
+    return ", ".join(f"{counted[w]} {w.value}" for w in Word if counted.get(w))

@@ -1,15 +1,17 @@
 """The command ``scheduler``: thin commands that parse, call one thing, and say what happened.
 
-Exit codes: 0 done; 1 finished, but something is wrong or failed; 2 bad usage, input or service.
+Exit codes: 0 done; 1 finished, but something is wrong or failed; 2 bad usage, input or service; 130 interrupted.
 Imports that take long happen inside the commands, so that help answers at once.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 from problems.errors import CagematchError
-from scheduler.cli.application import app
+from scheduler.cli.application import INTERRUPTED, app
 
 __all__ = ["app", "main"]
 
@@ -19,22 +21,40 @@ def main() -> None:
     from scheduler.cli import batches, results, services  # noqa: F401 - each registers its commands
 
     debug = "--debug" in sys.argv
+    # Whoever started us may have closed the descriptors.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     try:
         app()
     except CagematchError as error:
         _fail(error, str(error), 2, debug=debug)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has enough
-        sys.exit(0)
+        sys.exit(0)  # whoever read our output has enough
     except Exception as error:  # noqa: BLE001 - the last resort
         message, code = _explain(error)
         _fail(error, message, code, debug=debug)
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write out what is buffered; a reader that has gone away is none of Python's business at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            from scheduler.cli.consoles import silence
+
+            silence(stream)
 
 
 def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None:
     if debug:
         raise error
-    print(f"scheduler: {message}", file=sys.stderr)
+    with suppress(BrokenPipeError):
+        print(f"scheduler: {message}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-import shutil
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,11 +29,10 @@ app = typer.Typer(
 
 SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 MEBIBYTES = {"": 1.0, "mib": 1.0, "m": 1.0, "mb": 1e6 / 2**20, "gib": 1024.0, "g": 1024.0, "gb": 1e9 / 2**20}
-NARROWEST = 120
+INTERRUPTED = 130  # the exit code
+LARGEST = 1e6  # of any unit
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
-Batch = Annotated[
-    str | None, typer.Argument(metavar="[BATCH]", help="Number or name of a batch; the newest by default.")
-]
+Batch = Annotated[str | None, typer.Argument(metavar="BATCH", help="Number or name of a batch; the newest by default.")]
 
 
 @app.callback()
@@ -49,17 +49,16 @@ def _root(
 
 def output() -> Console:
     """Where results go."""
-    from rich.console import Console
+    from scheduler.cli.consoles import steady
 
-    width = max(shutil.get_terminal_size().columns, NARROWEST)  # a wrapped table reads better than a cut one
-    return Console(highlight=False, soft_wrap=True, width=width)
+    return steady(sys.stdout)
 
 
 def notes() -> Console:
     """Where everything else goes: progress, what is being used, warnings."""
-    from rich.console import Console
+    from scheduler.cli.consoles import steady
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return steady(sys.stderr)
 
 
 def connect(*, quiet: bool = False) -> tuple[Connections, Engine]:
@@ -70,7 +69,7 @@ def connect(*, quiet: bool = False) -> tuple[Connections, Engine]:
 
     connections = find_connections()
     if not quiet:
-        notes().print(str(connections), style="dim", markup=False)
+        notes().print(str(connections), style="dim")
     engine = open_engine(connections.database)
     require_current(engine, upgrade_it=connections.local_file)
     return connections, engine
@@ -83,11 +82,11 @@ def seconds(text: str) -> float:
 
 def mebibytes(text: str) -> int:
     """``512MiB``, ``2GiB`` → MiB."""
-    return max(1, int(_quantity(text, MEBIBYTES, "a size such as 512MiB or 2GiB")))
+    return math.ceil(_quantity(text, MEBIBYTES, "a size such as 512MiB or 2GiB"))
 
 
 def _quantity(text: str, units: dict[str, float], expected: str) -> float:
     found = QUANTITY.fullmatch(text.strip())
-    if not found or found[2].lower() not in units or float(found[1]) <= 0:
+    if not found or found[2].lower() not in units or not 0 < float(found[1]) < LARGEST:
         raise InputError(f"found {text!r}, expected {expected}")
     return float(found[1]) * units[found[2].lower()]

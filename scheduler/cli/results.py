@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,31 +13,33 @@ from scheduler.cli.application import app, connect, notes, output
 
 Batches = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[BATCH]...", help="Numbers or names of batches; by default the newest runs of all."),
+    typer.Argument(metavar="BATCH", help="Numbers or names of batches; by default the newest runs of all."),
 ]
 
 
 @app.command()
 def report(
     batches: Batches = None,
-    form: Annotated[str, typer.Option("--format", help="table, csv, json or md.")] = "table",
-    columns: Annotated[str | None, typer.Option(help="Columns to show, by key, with commas between.")] = None,
-    sort: Annotated[str | None, typer.Option(help="Column to sort by; -KEY for the reverse.")] = None,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, csv, json or md.")] = "table",
+    columns: Annotated[
+        str | None, typer.Option(metavar="KEY,KEY…", help="Columns to show; `--format csv` shows every key.")
+    ] = None,
+    sort: Annotated[str | None, typer.Option(metavar="KEY", help="Column to sort by; -KEY for the reverse.")] = None,
     matching: Annotated[
         str | None, typer.Option("--filter", metavar="KEY=WORD", help="Only rows with the word in the column.")
     ] = None,
 ) -> None:
-    """Compare configurations set by set: solved, failures, times. Exit code 1 when a run was wrong or failed."""
+    """Compare configurations, set by set. Exit code 1 when a run was wrong or failed for a reason of ours."""
     from models.engine import reading
     from scheduler.batches import find_batch
     from scheduler.reports import REPORTS, table
     from scheduler.reports.comparison import failures
     from scheduler.reports.coverage import coverage
+    from scheduler.reports.formats import WRITERS
     from scheduler.reports.runs import scope
 
-    writers = {"csv": table.as_csv, "json": table.as_json, "md": table.as_markdown}
-    if form != "table" and form not in writers:
-        raise InputError(f"no format is called {form!r}; there are: table, {', '.join(writers)}")
+    if form != "table" and form not in WRITERS:
+        raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
     _, engine = connect()
     numbers = [find_batch(engine, word) for word in batches or []]
     with reading(engine) as connection:
@@ -44,30 +47,33 @@ def report(
         told = coverage(connection, covered)
         found = REPORTS["comparison"](connection, covered)
     if not found:
-        raise InputError("there are no runs to report yet; `scheduler submit puzzles/hard.txt` makes some")
-    failed = failures(found)
+        raise InputError(_nothing(numbers))
     shown = [table.chosen(one, columns, sort, matching) for one in found]
+    shown = [one for one in shown if one.rows]
+    if not shown:
+        raise InputError(f"no row has {matching}")
     for line in told:
-        notes().print(line, style="yellow" if line.startswith("warning") else None, markup=False)
+        notes().print(line, style="yellow" if line.startswith("warning") else None)
     if form == "table":
         table.show(shown, output())
     else:
-        typer.echo(writers[form](shown), nl=False)
-    if failed:
-        notes().print(
-            f"{failed} runs were WRONG or failed; `scheduler export` and `scheduler show` tell which", style="bold red"
-        )
+        typer.echo(WRITERS[form](shown), nl=False)
+    if failed := failures(found):
+        were = "1 run was" if failed == 1 else f"{failed} runs were"
+        notes().print(f"{were} WRONG or failed; `scheduler export` tells which", style="bold red")
         raise typer.Exit(1)
 
 
 @app.command()
 def export(
     words: Annotated[
-        list[str], typer.Argument(metavar="[BATCH] FILE", help="FILE.csv or FILE.jsonl; - for standard output.")
+        list[str], typer.Argument(metavar="[BATCH]... FILE", help="FILE.csv or FILE.jsonl; - for standard output.")
     ],
-    form: Annotated[str | None, typer.Option("--format", help="csv or jsonl, where the name does not tell.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="csv or jsonl, where the name does not tell.")
+    ] = None,
 ) -> None:
-    """Write raw runs, one row each: of a batch, or the newest of each puzzle and configuration."""
+    """Write raw runs, a row each. Those of batches, or the newest of each puzzle and configuration."""
     from models.engine import reading
     from scheduler.batches import find_batch
     from scheduler.exporting import WRITERS, format_of
@@ -85,11 +91,11 @@ def export(
             WRITERS[chosen](rows, sys.stdout)
             return
         try:
-            with open(name, "w", encoding="utf-8", newline="") as out:
+            with Path(name).open("w", encoding="utf-8", newline="") as out:
                 count = WRITERS[chosen](rows, out)
         except OSError as error:
             raise InputError(f"{name} cannot be written: {error.strerror}") from None
-    notes().print(f"{count:,} runs written to {name}", markup=False)
+    notes().print(f"{count:,} run{'s' * (count != 1)} written to {name}")
 
 
 @app.command()
@@ -105,4 +111,11 @@ def show(
 
     _, engine = connect()
     with reading(engine) as connection:
-        output().print(describe(connection, what), markup=False)
+        output().print(describe(connection, what))
+
+
+def _nothing(batches: list[int]) -> str:
+    if batches:
+        named = " and ".join(map(str, batches))
+        return f"batch {named} has no runs yet; `scheduler status {batches[0]}` tells how far it is"
+    return "there are no runs to report yet; `scheduler submit hard` makes some"

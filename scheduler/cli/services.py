@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Annotated
 
@@ -20,11 +21,11 @@ def worker(
         list[str], typer.Option("--pool", metavar="POOL", help="cp-sat, legacy-cp, mip, other or all; may be repeated.")
     ],
     slots: Annotated[
-        int | None, typer.Option(min=1, help="Solves at once; as many as there are cores by default.")
+        int | None, typer.Option(metavar="N", min=1, help="Solves at once; as many as there are cores by default.")
     ] = None,
-    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+    log_level: Annotated[str, typer.Option(metavar="LEVEL", help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
-    """Start a Celery worker that serves pools, until it is told to stop."""
+    """Start a Celery worker that serves pools. It works until it is told to stop."""
     from workers.app import make_app
     from workers.connections import find_connections
     from workers.pools import installed, pools_named, queues
@@ -34,7 +35,7 @@ def worker(
     if connections.embedded:
         raise ServiceError(
             "a worker of its own needs a broker that other processes reach: set CAGEMATCH_BROKER_URL and "
-            "CAGEMATCH_DATABASE_URL, or start the compose stack of this folder (embedded, `submit` brings its own worker)"
+            "CAGEMATCH_DATABASE_URL, or start this folder's compose stack (embedded, `submit` brings its own worker)"
         )
     backends = installed(pools)
     if not backends:
@@ -55,43 +56,21 @@ def worker(
 
 
 @app.command()
-def solvers() -> None:
-    """List the backends: installed, version, pool, tasks, what they handle, live workers."""
-    from rich.table import Table
+def solvers(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
+    """List the backends, their parameters, presets and groups. What -s of submit takes."""
+    from scheduler import solvers as told
 
-    from models.engine import reading
-    from scheduler.batches import find_batch  # noqa: F401 - loads the tables before the engine is used
-    from workers.backends import all_backends, entry, load, version
-    from workers.configurations import GROUPS, PRESETS
-    from workers.pools import pool_of, queue_of
-    from workers.queueing import slots_of
-
-    _, engine = connect()
-    with reading(engine) as connection:
-        serving = slots_of(connection)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("backend", "version", "pool", "tasks", "constraints", "live slots", "parameters"):
-        table.add_column(heading, overflow="fold")
-    for name in all_backends():
-        told = version(name)
-        row = [name, told or f"not installed: pip install 'cagematch[{entry(name).extra or name}]'", pool_of(name)]
-        if told:
-            backend = load(name)
-            parameters = ", ".join(f"{key}={p.default}" for key, p in backend.PARAMETERS.items())
-            row += [", ".join(backend.TASKS), ", ".join(c.__name__ for c in backend.HANDLES)]
-            row += [str(serving.get(queue_of(name), 0)), parameters]
-        table.add_row(*row)
-    console = output()
-    console.print(table)
-    for preset, full in PRESETS.items():
-        console.print(f"{preset} = {full}", markup=False)
-    for group, members in GROUPS.items():
-        console.print(f"{group} = {', '.join(members)}", markup=False)
+    connections, engine = connect(quiet=as_json)
+    found = told.solvers(engine, embedded=connections.embedded)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        told.draw(found, output())
 
 
 @database.command()
 def upgrade() -> None:
-    """Make the tables, or bring those of an older version up to date."""
+    """Make the tables, or bring older ones up to date."""
     from models.engine import open_engine
     from models.schema import HEAD, SchemaState, require_current, schema_state
     from workers.app import make_app
@@ -99,7 +78,7 @@ def upgrade() -> None:
     from workers.lifecycle import check_broker
 
     connections = find_connections()
-    notes().print(str(connections), style="dim", markup=False)
+    notes().print(str(connections), style="dim")
     engine = open_engine(connections.database)
     before = schema_state(engine)
     require_current(engine, upgrade_it=True)
@@ -111,8 +90,12 @@ def upgrade() -> None:
 
 @database.command()
 def check() -> None:
-    """Say whether the database is of this program's version; exit code 2 when it is not."""
-    from models.schema import HEAD
+    """Check the database's version. Exit code 2 when it is not this program's; nothing is changed."""
+    from models.engine import open_engine
+    from models.schema import HEAD, require_current
+    from workers.connections import find_connections
 
-    connect()
+    connections = find_connections()
+    notes().print(str(connections), style="dim")
+    require_current(open_engine(connections.database), upgrade_it=False)
     output().print(f"the database is of this program's version ({HEAD})")

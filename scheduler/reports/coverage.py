@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from models import Batch, Configuration, Host, Run, Worker
-from scheduler.reports.runs import Scope
+from models import Batch, BatchState, Configuration, Host, Run, Worker
+from scheduler.reports.runs import Scope, covered_batches
+
+SHOWN = 6  # batches named in full
 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
     """One line each: the batches and their limits, the hosts, then every warning."""
-    batches = connection.execute(select(Batch).where(Batch.id.in_(covered.batches)).order_by(Batch.id)).all()
+    inside = Scope(tuple(covered_batches(connection, covered)), covered.newest)
+    batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
         return []
-    last = batches[-1]
-    which = ", ".join(f"{b.id}" + (f" ({b.name})" if b.name else "") for b in batches[-6:])
-    more = "… " if len(batches) > 6 else ""
-    told = "newest run of each puzzle and configuration" if covered.newest and len(batches) > 1 else "all runs"
-    limits = f"{last.timeout_s:g} s and {last.memory_mib} MiB a run"
+    which = ", ".join(f"{b.id}" + (f" ({b.name})" if b.name else "") for b in batches[-SHOWN:])
+    more = "… " if len(batches) > SHOWN else ""
     plural = "batch" if len(batches) == 1 else "batches"
-    lines = [f"{plural} {more}{which}: {told}; {limits}; seed {last.seed}"]
-    return lines + _hosts(connection, covered) + _warnings(connection, covered)
+    told = "newest run of each puzzle and configuration" if covered.newest and len(covered.batches) > 1 else "all runs"
+    lines = [f"{plural} {more}{which}: {told}; {'; '.join(_limits(batches))}"]
+    return lines + _hosts(connection, inside) + _warnings(connection, inside)
+
+
+def _limits(batches: Sequence[Any]) -> list[str]:
+    """What the batches have in common is said once; limits that differ are a warning."""
+    limits = {f"{b.timeout_s:g} s and {_memory(b.memory_mib)} a run": None for b in batches}
+    seeds = {str(b.seed): None for b in batches}
+    differ = "LIMITS DIFFER: " if len(limits) > 1 else ""
+    return [differ + " or ".join(limits), f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"]
+
+
+def _memory(mib: int) -> str:
+    return f"{mib // 1024} GiB" if mib % 1024 == 0 else f"{mib} MiB"
 
 
 def _hosts(connection: Connection, covered: Scope) -> list[str]:
@@ -36,28 +51,47 @@ def _hosts(connection: Connection, covered: Scope) -> list[str]:
 
 
 def _warnings(connection: Connection, covered: Scope) -> list[str]:
-    mine = Run.batch_id.in_(covered.batches)
-    lines = []
-    wanting = connection.execute(
-        select(Configuration.text, Run.threads, func.max(Run.cores))
-        .join(Configuration, Configuration.id == Run.configuration_id)
-        .where(mine)
-        .group_by(Configuration.text, Run.threads)
-    )
-    for text, threads, cores in wanting:
-        had = len(cores.split(","))
-        if threads > had:
-            lines.append(f"note: {text} runs {threads} threads and had {had} cores, all of the host")
-    versions: defaultdict[str, set[str]] = defaultdict(set)
-    for told in connection.scalars(select(Worker.versions).where(Worker.id.in_(select(Run.worker_id).where(mine)))):
-        for backend, version in told.items():
-            versions[backend].add(version)
-    for backend, found in versions.items():
-        if len(found) > 1:
-            lines.append(f"warning: workers had different versions of {backend}: {', '.join(sorted(found))}")
     unfinished = connection.scalar(
-        select(func.count()).select_from(Batch).where(Batch.id.in_(covered.batches), Batch.state != "done")
+        select(func.count()).select_from(Batch).where(Batch.id.in_(covered.batches), Batch.state != BatchState.DONE)
     )
-    if unfinished:
-        lines.append("note: not every run of these batches is done; `scheduler status` tells")
-    return lines
+    note = ["note: not every run of these batches is done; `scheduler status` tells"] if unfinished else []
+    return _cores(connection, covered) + _versions(connection, covered) + note
+
+
+def _cores(connection: Connection, covered: Scope) -> list[str]:
+    """Configurations that had fewer cores than they run threads."""
+    rows = connection.execute(
+        select(Configuration.text, Run.threads, Run.cores)
+        .join(Configuration, Configuration.id == Run.configuration_id)
+        .where(Run.batch_id.in_(covered.batches))
+        .distinct()
+    )
+    had = sorted({(text, threads, cores.count(",") + 1) for text, threads, cores in rows})
+    return [
+        f"note: {text} runs {threads} threads and had {cores} core{'s' * (cores > 1)}, all of the host"
+        for text, threads, cores in had
+        if threads > cores
+    ]
+
+
+def _versions(connection: Connection, covered: Scope) -> list[str]:
+    """Backends, and Cagematch itself, of which the workers had different versions."""
+    used = (
+        select(Configuration.backend, Run.worker_id)
+        .join(Configuration, Configuration.id == Run.configuration_id)
+        .where(Run.batch_id.in_(covered.batches))
+        .distinct()
+        .subquery()
+    )
+    rows = connection.execute(
+        select(used.c.backend, Worker.program, Worker.versions).join(used, used.c.worker_id == Worker.id)
+    )
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for backend, program, versions in rows:
+        found["cagematch"].add(program)
+        found[backend].add(versions.get(backend, "unknown"))
+    return [
+        f"warning: workers had different versions of {name}: {', '.join(sorted(told))}"
+        for name, told in found.items()
+        if len(told) > 1
+    ]

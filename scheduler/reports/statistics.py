@@ -1,9 +1,14 @@
-"""Numbers over run times."""
+"""Numbers over run times. Each needs at least one value."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+
+def mean(values: Sequence[float]) -> float:
+    """The sum over the number of values."""
+    return math.fsum(values) / len(values)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -1,12 +1,9 @@
-"""A table that a report made, and the ways to write it: for a terminal, CSV, JSON, Markdown."""
+"""A table that a report made: choosing from it, and drawing it on a terminal."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.console import Console
@@ -16,95 +13,101 @@ from rich.text import Text
 from problems.errors import InputError
 
 Cell = str | int | float | None
+GAP = 2  # blanks between two columns
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its key, its heading, and how to write a value for people."""
+    """A column: its key, its heading, and how to write a value for people.
+
+    ``of``: the key of a whole that the value is part of, written behind it. ``optional``: people see it only when a
+    row has something in it. ``programs``: people never see it unless they ask for it.
+    """
 
     key: str
     heading: str
     write: Callable[[Any], str] = str
     left: bool = False
+    of: str | None = None
+    optional: bool = False
+    programs: bool = False
+
+    def cell(self, row: dict[str, Cell]) -> str:
+        """The value in a row, as people read it."""
+        value = row[self.key]
+        return "" if value is None else self.write(value) + (f"/{row[self.of]}" if self.of else "")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values by column key, under a title. ``loud`` rows are shown as such."""
+    """Rows of values by column key, under a name and what is said about it. ``loud`` rows are shown as such."""
 
-    title: str
+    name: str
+    about: str
     columns: list[Column]
     rows: list[dict[str, Cell]]
     loud: set[int] = field(default_factory=set)
 
+    @property
+    def title(self) -> str:
+        """The line above it."""
+        return f"{self.name}  {self.about}" if self.about else self.name
+
+    @property
+    def visible(self) -> list[Column]:
+        """The columns that people see."""
+        return [c for c in self.columns if not c.programs and (not c.optional or any(row[c.key] for row in self.rows))]
+
     def cells(self) -> list[list[str]]:
-        """The rows as people read them."""
-        return [["" if row[c.key] is None else c.write(row[c.key]) for c in self.columns] for row in self.rows]
+        """The rows as people read them, in the visible columns."""
+        visible = self.visible
+        return [[column.cell(row) for column in visible] for row in self.rows]
 
 
 def chosen(table: Table, columns: str | None, sort: str | None, matching: str | None) -> Table:
     """The table with some of its columns, in another order, or with some of its rows (``key=word``)."""
     known = {column.key: column for column in table.columns}
-    keys = [_known(word, known) for word in columns.split(",")] if columns else list(known)
+    kept = table.columns
+    if columns:
+        named = (known[_known(word, known)] for word in columns.split(","))
+        kept = [replace(column, optional=False, programs=False) for column in named]
     rows = list(enumerate(table.rows))
     if matching:
-        key, _, wanted = matching.partition("=")
-        key = _known(key, known)
-        rows = [(at, row) for at, row in rows if wanted.lower() in str(row[key]).lower()]
+        rows = [(at, row) for at, row in rows if _matches(row, matching, known)]
     if sort:
         key = _known(sort.removeprefix("-"), known)
-        rows.sort(key=lambda row: (row[1][key] is None, row[1][key]), reverse=sort.startswith("-"))
+        there = [pair for pair in rows if pair[1][key] is not None]
+        there.sort(key=lambda pair: pair[1][key], reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
+        rows = there + [pair for pair in rows if pair[1][key] is None]
     loud = {new for new, (old, _) in enumerate(rows) if old in table.loud}
-    return Table(table.title, [known[key] for key in keys], [row for _, row in rows], loud)
+    return replace(table, columns=kept, rows=[row for _, row in rows], loud=loud)
 
 
 def show(tables: list[Table], console: Console) -> None:
-    """Draw tables on a terminal."""
+    """Draw tables on a terminal, with broken headings where it is narrow, a paragraph a row where it is narrower."""
     for table in tables:
-        drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False)
-        for column in table.columns:
-            drawn.add_column(column.heading, justify="left" if column.left else "right", no_wrap=True)
-        for at, row in enumerate(table.cells()):
-            drawn.add_row(*map(Text, row), style="bold red" if at in table.loud else None)
-        console.print(drawn)
+        headings = [column.heading for column in table.visible]
+        broken = [heading.replace(" ", "\n") for heading in headings]
+        console.print(Text(table.title, style="bold"), soft_wrap=False)
+        if fitting := next((h for h in (headings, broken) if _width(table, h) <= console.width), None):
+            console.print(_drawn(table, fitting))
+        else:
+            _paragraphs(table, console)
         console.print()
 
 
-def as_csv(tables: list[Table]) -> str:
-    """Every table under one heading; the first column is the table's title."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for table in tables[:1]:
-        writer.writerow(["set", *(c.key for c in table.columns)])
-    for table in tables:
-        writer.writerows([table.title, *map(safe, (row[c.key] for c in table.columns))] for row in table.rows)
-    return out.getvalue()
-
-
-def as_json(tables: list[Table]) -> str:
-    """A list of objects, one a row."""
-    rows = [{"set": t.title} | {c.key: row[c.key] for c in t.columns} for t in tables for row in t.rows]
-    return json.dumps(rows, indent=2) + "\n"
-
-
-def as_markdown(tables: list[Table]) -> str:
-    """A Markdown table each, under a heading."""
-    parts = []
-    for table in tables:
-        widths = [max(map(len, [c.heading, *column])) for c, column in zip(table.columns, _turned(table), strict=True)]
-        parts.append(f"### {table.title}\n")
-        parts.append(_line([c.heading for c in table.columns], table.columns, widths))
-        rules = [("-" * w) if c.left else "-" * (w - 1) + ":" for c, w in zip(table.columns, widths, strict=True)]
-        parts.append(_line(rules, table.columns, widths))
-        cells = [[cell.replace("|", "\\|") for cell in row] for row in table.cells()]
-        parts += [_line(row, table.columns, widths) for row in cells]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def safe(cell: Cell) -> Cell:
-    """A cell that no spreadsheet takes for a formula."""
-    return "'" + cell if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+def _matches(row: dict[str, Cell], matching: str, known: dict[str, Column]) -> bool:
+    """A text matches when the word is in it, a number when it is that number."""
+    key, equals, wanted = matching.partition("=")
+    if not equals:
+        raise InputError(f"found {matching!r} after --filter, expected KEY=WORD")
+    value = row[_known(key, known)]
+    if isinstance(value, str):
+        return wanted.lower() in value.lower()
+    try:
+        return value is not None and float(wanted) == value
+    except ValueError:
+        return False
 
 
 def _known(key: str, known: dict[str, Column]) -> str:
@@ -114,11 +117,25 @@ def _known(key: str, known: dict[str, Column]) -> str:
     return key
 
 
-def _turned(table: Table) -> list[list[str]]:
-    cells = table.cells()
-    return [[row[at] for row in cells] for at in range(len(table.columns))]
+def _width(table: Table, headings: list[str]) -> int:
+    widths = [max(map(len, heading.split("\n"))) for heading in headings]
+    for row in table.cells():
+        widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
+    return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _line(cells: list[str], columns: list[Column], widths: list[int]) -> str:
-    padded = (c.ljust(w) if column.left else c.rjust(w) for c, column, w in zip(cells, columns, widths, strict=True))
-    return "| " + " | ".join(padded) + " |"
+def _drawn(table: Table, headings: list[str]) -> RichTable:
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
+    for column, heading in zip(table.visible, headings, strict=True):
+        justify = "left" if column.left else "right"
+        drawn.add_column(Text(heading), justify=justify, no_wrap=True, vertical="bottom")  # type: ignore[arg-type]
+    for at, row in enumerate(table.cells()):
+        drawn.add_row(*map(Text, row), style="bold red" if at in table.loud else None)
+    return drawn
+
+
+def _paragraphs(table: Table, console: Console) -> None:
+    for at, row in enumerate(table.cells()):
+        told = [f"{column.heading} {cell}".strip() for column, cell in zip(table.visible, row, strict=True) if cell]
+        style = "bold red" if at in table.loud else ""
+        console.print(Text(", ".join(told), style=style), soft_wrap=False)

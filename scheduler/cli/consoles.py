@@ -1,0 +1,36 @@
+"""Consoles: what is printed on them is text, never markup, and a reader that went away is no reason to stop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from typing import TextIO
+
+from rich.console import Console
+
+UNLIMITED = 10_000  # columns of what is no terminal
+
+
+class Steady(Console):
+    """A console that falls silent when nobody reads it any more, so that the work goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """The reader has gone."""
+        self.quiet = True
+        silence(self.file)  # type: ignore[arg-type]
+
+
+def steady(stream: TextIO) -> Console:
+    """A console on a stream, as wide as its terminal; elsewhere nothing is cut or wrapped."""
+    terminal = stream.isatty()
+    width = shutil.get_terminal_size().columns if terminal else UNLIMITED
+    return Steady(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is still written to a stream vanish."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,132 @@
+"""What the commands on batches do between parsing and telling: load, store, work, follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from problems.errors import FileError, InputError
+from scheduler.cli.application import INTERRUPTED, notes, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+    from sqlalchemy import Engine
+
+    from scheduler.loading import Loaded
+    from workers.connections import Connections
+
+
+def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
+    """Take up what is left of a batch; refused while another process of an embedded database is at work."""
+    from scheduler import batches
+    from scheduler.status import other_processes
+
+    others = other_processes(engine) if connections.embedded else []
+    if others:
+        raise InputError(
+            f"process {others[0]} is at work on this database; `scheduler watch {batch_id}` shows how far it is"
+        )
+    left = batches.resume(engine, batch_id, alone=connections.embedded)
+    if not left:
+        output().print(f"batch {batch_id} has nothing left to do")
+        return
+    notes().print(f"batch {batch_id}: {left:,} run{'s' * (left > 1)} left")
+    work(connections, engine, batch_id, wait=wait)
+
+
+def load(words: list[str], kind: str, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
+    """Read every file before anything is stored; name the faults of all of them together."""
+    from scheduler import loading
+
+    loaded, faults, total = [], [], 0
+    for word in dict.fromkeys(words):
+        try:
+            loaded.append(loading.load(loading.find_source(word), kind, form, skip_invalid=skip_invalid))
+        except FileError as error:
+            faults += error.faults
+            total += error.total
+    if faults:
+        raise FileError(faults, total)
+    return loaded
+
+
+def store(engine: Engine, loaded: list[Loaded]) -> list[int]:
+    """Store what was loaded, and say how much of each; return the numbers of the sets."""
+    console, sets = notes(), []
+    for one in loaded:
+        for fault in one.faults[: FileError.SHOWN]:
+            console.print(f"left out: {fault}")
+        sets.append(_store(engine, one, console))
+        left_out = f", {len(one.faults):,} left out" if one.faults else ""
+        twice = len(one.rows) - one.distinct
+        repeated = f" ({twice:,} of them repeating another)" if twice else ""
+        console.print(f"{one.source.name}: {len(one.rows):,} puzzle{'s' * (len(one.rows) > 1)}{repeated}{left_out}")
+    return list(dict.fromkeys(sets))
+
+
+def _store(engine: Engine, one: Loaded, console: Console) -> int:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from scheduler.loading import store_set
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(f"storing {one.source.name}", total=len(one.rows))
+        return store_set(engine, one, lambda done, total: bars.update(task, completed=done, total=total))
+
+
+def require_backends(connections: Connections, engine: Engine, backends: list[str]) -> None:
+    """Embedded, what is asked for must be installed here; else workers tell what they have."""
+    from scheduler.batches import unserved
+    from workers.backends import entry, version
+
+    if connections.embedded:
+        for backend in dict.fromkeys(backends):
+            if version(backend) is None:
+                extra = entry(backend).extra or backend
+                raise InputError(f"{backend} is not installed; `pip install 'cagematch[{extra}]'` installs it")
+    elif missing := unserved(engine, backends):
+        notes().print(f"no live worker serves {', '.join(missing)}: these runs wait for one", style="yellow")
+
+
+def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
+    """Have a batch solved: here when embedded, else by the workers."""
+    from workers.app import make_app
+    from workers.queueing import enqueue
+
+    if connections.embedded:
+        _work_here(connections, engine, batch_id)
+        return
+    enqueue(make_app(connections), engine, batch_id)
+    output().print(f"batch {batch_id} is with the workers; `scheduler watch {batch_id}` shows how far they are")
+    if wait:
+        follow(engine, batch_id)
+
+
+def _work_here(connections: Connections, engine: Engine, batch_id: int) -> None:
+    from scheduler.embedded import embedded_worker, interruptible
+    from workers.app import make_app
+    from workers.queueing import enqueue
+
+    app_here = make_app(connections, only_batch=batch_id)
+    try:
+        with interruptible(), embedded_worker(app_here) as check:
+            enqueue(app_here, engine, batch_id)
+            follow(engine, batch_id, check)
+    except KeyboardInterrupt:
+        notes().print(f"interrupted; `scheduler resume {batch_id}` goes on with the runs that are left")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:
+    """Show progress to the end; exit code 1 when a run was wrong or failed."""
+    from scheduler.watch import conclusion, watch
+
+    end = watch(engine, batch_id, notes(), check or (lambda: None))
+    told, failed = conclusion(end)
+    output().print(told)
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,93 @@
+"""What can solve here: backends, their parameters, presets and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+from sqlalchemy import Engine
+
+from models.engine import reading
+from scheduler.reports.table import Column, Table, show
+from workers.backends import all_backends, entry, load, version
+from workers.backends.contract import Parameter
+from workers.configurations import GROUPS, PRESETS
+from workers.pools import pool_of, queue_of
+from workers.queueing import slots_of
+
+WIDEST = 120  # characters a line of lists
+COLUMNS = [
+    Column("backend", "backend", left=True),
+    Column("pool", "pool", left=True),
+    Column("slots", "live slots"),
+    Column("tasks", "tasks", ", ".join, left=True),
+    Column("version", "version", left=True),
+]
+
+
+def solvers(engine: Engine, *, embedded: bool) -> dict[str, Any]:
+    """Everything that ``-s`` takes. ``embedded``: no worker lives elsewhere, so that slots say nothing."""
+    with reading(engine) as connection:
+        slots = slots_of(connection)
+    backends = [_backend(name, None if embedded else slots.get(queue_of(name), 0)) for name in all_backends()]
+    return {
+        "backends": backends,
+        "presets": PRESETS,
+        "groups": {name: list(members) for name, members in GROUPS.items()},
+    }
+
+
+def draw(found: dict[str, Any], console: Console) -> None:
+    """The same for people."""
+    rows = [{**b, "version": b["version"] or f"not installed: {b['install']}"} for b in found["backends"]]
+    columns = [c for c in COLUMNS if c.key != "slots" or any(row["slots"] is not None for row in rows)]
+    show([Table("backends", "", columns, rows)], console)
+    sections = {
+        "parameters": {b["backend"]: ", ".join(map(_spelled, b["parameters"].items())) for b in found["backends"]},
+        "constraints": {b["backend"]: ", ".join(b["constraints"]) for b in found["backends"]},
+        "presets": found["presets"],
+        "groups": {name: ", ".join(members) for name, members in found["groups"].items()},
+    }
+    for heading, lines in sections.items():
+        _section(heading, {name: text for name, text in lines.items() if text}, console)
+
+
+def _backend(name: str, slots: int | None) -> dict[str, Any]:
+    told = version(name)
+    extra = entry(name).extra or name
+    found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": told, "slots": slots}
+    if told is None:
+        nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
+        return found | nothing | {"install": f"pip install 'cagematch[{extra}]'"}
+    backend = load(name)
+    return found | {
+        "tasks": [task.value for task in backend.TASKS],
+        "constraints": [constraint.__name__ for constraint in backend.HANDLES],
+        "parameters": {key: _parameter(parameter) for key, parameter in backend.PARAMETERS.items()},
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    choices = {"choices": list(parameter.choices)} if parameter.choices else {"least": parameter.least}
+    return {"default": parameter.default} | choices
+
+
+def _spelled(named: tuple[str, dict[str, Any]]) -> str:
+    """``encoding=int | bool``, the default first; ``workers=4``."""
+    name, parameter = named
+    others = [choice for choice in parameter.get("choices", ()) if choice != parameter["default"]]
+    return f"{name}=" + " | ".join(map(str, [parameter["default"], *others]))
+
+
+def _section(heading: str, lines: dict[str, str], console: Console) -> None:
+    """Names and texts; long texts go on under their start."""
+    grid = Grid(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in lines.items():
+        grid.add_row(Text(name), Text(text))
+    console.print(Text(heading, style="bold"))
+    console.print(grid, width=min(console.width, WIDEST), soft_wrap=False)
+    console.print()
