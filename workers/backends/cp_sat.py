@@ -122,7 +122,8 @@ def _booleans(model: Any, problem: Problem) -> Any:
     from ortools.sat.python import cp_model
 
     encoding = direct(problem.rules)
-    atoms = [model.new_bool_var("") for _ in encoding.atoms]
+    fixed = {encoding.number[given] for given in problem.givens}
+    atoms = [model.new_int_var(int(a in fixed), 1, "") for a in range(len(encoding.atoms))]
     for row in encoding.rows:
         members = [atoms[a] for a in row.atoms]
         if row.high != 1 or set(row.weights) != {1}:
@@ -132,6 +133,4 @@ def _booleans(model: Any, problem: Problem) -> Any:
             model.add_exactly_one(members)
         else:
             model.add_at_most_one(members)
-    for variable, value in problem.givens:
-        model.add(atoms[encoding.number[variable, value]] == 1)
     return lambda solver: encoding.decode([solver.boolean_value(atom) for atom in atoms])

@@ -104,7 +104,7 @@ def _(constraint: AllDifferent, solver: Any, variables: list[Any]) -> None:
 
 @post.register
 def _(constraint: Sum, solver: Any, variables: list[Any]) -> None:
-    solver.Add(solver.Sum([variables[v] for v in constraint.scope]) == constraint.total)
+    solver.Add(solver.SumEquality([variables[v] for v in constraint.scope], constraint.total))
 
 
 @post.register
