@@ -232,7 +232,7 @@ def _shards(
     for c in configurations:
         queue = queue_of(c.backend)
         parallel = SHARDS_PER_SLOT * slots.get(queue, len(usable_cores()))
-        size = max(1, min(LARGEST_SHARD, math.ceil(each * len(configurations) / parallel)))
+        size = max(1, min(LARGEST_SHARD, math.ceil(each / parallel)))
         rows += [
             {
                 "batch_id": batch_id,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -20,8 +21,9 @@ GAP = 2  # blanks between two columns
 class Column:
     """A column: its key, its heading, and how to write a value for people.
 
-    ``of``: the key of a whole that the value is part of, written behind it. ``optional``: people see it only when a
-    row has something in it. ``programs``: people never see it unless they ask for it.
+    ``of``: the key of a whole that the value is part of, written behind it. ``instead``: the key of what people read
+    where there is no value. ``optional``: people see the column only when a row has something in it. ``programs``:
+    people never see it unless they ask for it.
     """
 
     key: str
@@ -29,13 +31,16 @@ class Column:
     write: Callable[[Any], str] = str
     left: bool = False
     of: str | None = None
+    instead: str | None = None
     optional: bool = False
     programs: bool = False
 
     def cell(self, row: dict[str, Cell]) -> str:
         """The value in a row, as people read it."""
         value = row[self.key]
-        return "" if value is None else self.write(value) + (f"/{row[self.of]}" if self.of else "")
+        if value is None:
+            return str(row[self.instead] or "") if self.instead else ""
+        return self.write(value) + (f"/{row[self.of]}" if self.of else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,9 @@ def show(tables: list[Table], console: Console) -> None:
         headings = [column.heading for column in table.visible]
         broken = [heading.replace(" ", "\n") for heading in headings]
         console.print(Text(table.title, style="bold"), soft_wrap=False)
-        if fitting := next((h for h in (headings, broken) if _width(table, h) <= console.width), None):
-            console.print(_drawn(table, fitting))
+        layouts = ((headings, GAP), (broken, GAP), (broken, 1))
+        if fitting := next((layout for layout in layouts if _width(table, *layout) <= console.width), None):
+            console.print(_drawn(table, *fitting))
         else:
             _paragraphs(table, console)
         console.print()
@@ -117,15 +123,15 @@ def _known(key: str, known: dict[str, Column]) -> str:
     return key
 
 
-def _width(table: Table, headings: list[str]) -> int:
+def _width(table: Table, headings: list[str], gap: int) -> int:
     widths = [max(map(len, heading.split("\n"))) for heading in headings]
     for row in table.cells():
         widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
-    return sum(widths) + GAP * (len(widths) - 1)
+    return sum(widths) + gap * (len(widths) - 1)
 
 
-def _drawn(table: Table, headings: list[str]) -> RichTable:
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
+def _drawn(table: Table, headings: list[str], gap: int) -> RichTable:
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, gap, 0, 0), collapse_padding=True)
     for column, heading in zip(table.visible, headings, strict=True):
         justify = "left" if column.left else "right"
         drawn.add_column(Text(heading), justify=justify, no_wrap=True, vertical="bottom")  # type: ignore[arg-type]
@@ -135,7 +141,9 @@ def _drawn(table: Table, headings: list[str]) -> RichTable:
 
 
 def _paragraphs(table: Table, console: Console) -> None:
-    for at, row in enumerate(table.cells()):
-        told = [f"{column.heading} {cell}".strip() for column, cell in zip(table.visible, row, strict=True) if cell]
+    first, *others = table.visible
+    for at, row in enumerate(table.rows):
         style = "bold red" if at in table.loud else ""
-        console.print(Text(", ".join(told), style=style), soft_wrap=False)
+        told = ", ".join(f"{column.heading} {column.cell(row)}".strip() for column in others if column.cell(row))
+        console.print(Text(first.cell(row), style=style), soft_wrap=False)
+        console.print(Padding(Text(told, style=style), (0, 0, 0, GAP)), soft_wrap=False)
