@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice, repeat
 from operator import itemgetter
@@ -25,9 +27,9 @@ from scheduler.readers.source import Source, find_source, lines_of, shipped_sets
 __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set"]
 
 # Each chunk is a transaction. A smaller one writes more pages of the index again, a larger one keeps other
-# writers of SQLite waiting for longer than the tenth of a second that this one takes.
-CHUNK = 20_000
-AT_ONCE = 500  # rows a statement: too few to make Python's garbage collector look through them
+# writers of SQLite waiting for longer than the third of a second that this one takes.
+CHUNK = 50_000
+AT_ONCE = 500  # rows a statement
 LOOKED_UP = 5_000  # puzzles a query
 ABANDONED_S = 86_400  # a load that has not ended after a day never will
 NEW_PUZZLE = "INSERT INTO puzzle (kind, text, fingerprint) VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO NOTHING"
@@ -59,6 +61,19 @@ class Loaded:
         return whole.hexdigest()
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through a hundred thousand new values, none of which is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_no_collection()
 def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> Loaded:
     """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped."""
     parse = kind_named(kind).parse
@@ -82,6 +97,7 @@ def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> 
     return loaded
 
 
+@_no_collection()
 def store_set(engine: Engine, loaded: Loaded, noticed: Noticed | None = None) -> int:
     """Store a set in chunks and return its number; one with the same name and content is taken as it is.
 

@@ -40,8 +40,8 @@ class _Tables:
     """What reading needs to know of a shape, worked out once.
 
     ``planes`` turn the symbols of some values each into a byte with one bit, and all others into 0. Planes end
-    to end, read as one integer, have a field a cell. Multiplied by ``down`` a field becomes the sum of the cells
-    above it as far as a box is high, and so on: at the last cell of a row, column or box stands the unit's sum.
+    to end, read as one integer, have a field a cell. Shifted by each of ``down`` and added up, a field becomes the
+    sum of the cells above it as far as a box is high, and so on: at the last cell of a unit stands the unit's sum.
     """
 
     prefix: str
@@ -50,7 +50,7 @@ class _Tables:
     letters: bool
     planes: tuple[bytes, ...]
     along: int
-    down: int
+    down: tuple[int, ...]
     across_box: int
     down_boxes: tuple[int, ...]
     row_ends: int
@@ -63,11 +63,16 @@ def _repeated(cells: bytes, tables: _Tables) -> bool:
 
     A sum of powers of two has as many bits as terms exactly when no two terms are equal.
     """
-    grid = int.from_bytes(b"".join(map(cells.translate, tables.planes)), "little")
-    bands = grid * tables.down
+    bands = grid = int.from_bytes(b"".join(map(cells.translate, tables.planes)), "little")
+    for step in tables.down:
+        bands += grid << step
+    columns = bands
+    for step in tables.down_boxes:
+        columns += bands << step
+    # A short factor is faster than a sum of shifts, a long one slower.
     rows = grid * tables.along & tables.row_ends
     boxes = bands * tables.across_box & tables.box_ends
-    columns = sum(map(bands.__lshift__, tables.down_boxes)) & tables.column_ends  # faster than a long factor
+    columns &= tables.column_ends
     return rows.bit_count() + boxes.bit_count() + columns.bit_count() != 3 * grid.bit_count()
 
 
@@ -94,21 +99,16 @@ def _tables(shape: Shape) -> _Tables:
         bytes(numbers),
         n > 9,
         planes,
-        _steps(n, 1),
-        _steps(rows, n),
-        _steps(columns, 1),
-        tuple(FIELD * rows * n * step for step in range(columns)),
+        sum(1 << FIELD * step for step in range(n)),
+        tuple(FIELD * n * step for step in range(1, rows)),
+        sum(1 << FIELD * step for step in range(columns)),
+        tuple(FIELD * n * rows * step for step in range(1, columns)),
         *ends,
     )
 
 
 def _plane(symbols: str) -> bytes:
     return bytes(1 << symbols.index(chr(code)) if chr(code) in symbols else 0 for code in range(256))
-
-
-def _steps(count: int, width: int) -> int:
-    """A factor that adds to each field those 1, 2, … ``count`` - 1 times ``width`` before it."""
-    return sum(1 << FIELD * width * step for step in range(count))
 
 
 def _alphabet(shape: Shape) -> str:

@@ -93,7 +93,9 @@ def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
     assert problem.givens == ((0, 1), (35, 2))
 
 
-@pytest.mark.parametrize("shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)])
+@pytest.mark.parametrize(
+    "shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)]
+)
 def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_no_other(shape):
     n = shape.n
     together = {(a, b) for _, cells in units(shape) for a in cells for b in cells if a < b}
