@@ -140,6 +140,9 @@ class Keeper:
         """Send runs, pass answers on, and look whether the run under way may go on."""
         now = time.monotonic()
         gap, self._woke = now - self._woke, now
+        if not self._docket.sent:
+            self._rest()
+            self._tidy = False
         ended = self._reap()
         handle = self._feed()
         if how := self._pass_on(handle, gap):
@@ -179,7 +182,6 @@ class Keeper:
             self._end(next(iter(self._handles.values())))
         if not self._docket.sent:
             handle.waited_for_s = time.monotonic()
-            self._tidy = False
         handle.send([run | {"warm": self._wants_warm_up(handle, run)} for run in self._docket.hand_out()])
         return handle
 

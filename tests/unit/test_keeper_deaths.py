@@ -42,7 +42,7 @@ cores = cage.lease(int(threads))
 text = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 family = {"pulp-cbc": "pulp"}
 jobs = [Job(n, family.get(c, c.split(":")[0]), c, "sudoku", text, 1) for n, c in enumerate(configurations, 1)]
-cage.submit(jobs, Limits(float(30), 2000))
+cage.submit(jobs, Limits(30.0, 400))
 print("leased", *cores, flush=True)
 while True:
     for answer in cage.answers(60):

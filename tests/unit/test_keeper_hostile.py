@@ -10,6 +10,7 @@ import pytest
 from hostile.caged import HARD, LIMITS, SLOW_S, caged, collect, job, marked, named, puzzle, run, solves, until
 
 from workers.cage import Cage, Limits
+from workers.processes import children
 
 
 @pytest.fixture
@@ -176,9 +177,9 @@ def test_families_take_turns_and_two_sandboxes_are_kept_at_most(cage: Cage) -> N
 def test_a_leftover_of_one_family_is_ended_while_another_runs(cage: Cage) -> None:
     jobs = [job("hostile:do=fork"), job("hostile-too:do=sleep")]
     cage.submit(jobs, Limits(3.0, 2000))
-    until(lambda: len(named("workers.sandbox")) == 3)
+    until(lambda: len(list(children(cage.pid))) == 2)
 
-    until(lambda: len(named("workers.sandbox")) == 2, 2.5)
+    until(lambda: len(named("workers.sandbox")) == 2, 2.0)
 
     assert [answer["stop"] for answer in collect(cage, jobs)] == ["finished", "timeout"]
 
