@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 import redis
-from conftest import Scheduler, make_scheduler, until
+from commanding import Scheduler, make_scheduler, until
 from sqlalchemy import make_url
 
 ROOT = Path(__file__).resolve().parents[2]
