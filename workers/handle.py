@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from workers.memorygroup import MemoryGroup
 from workers.page import Page
 from workers.processes import Watched, pin
 from workers.wire import PAGE_FD, Lines, Message, encode
@@ -45,6 +46,8 @@ class Handle:
         for fd in (*high, null, stderr_in, runs_out, answers_in):
             os.close(fd)
         self.process = Watched(self.pid)
+        self._group = MemoryGroup.create(self.pid)
+        self._kills = 0
         self.page = Page(page)
         os.close(page)
         self.pidfd = os.pidfd_open(self.pid)
@@ -62,6 +65,16 @@ class Handle:
     def pin(self, cores: Collection[int]) -> None:
         """Move the process to the given cores."""
         pin(self.pid, cores)
+
+    def limit_memory(self, mib: int) -> None:
+        """Have the kernel hold the limit, where it lets us; the keeper looks after it in any case."""
+        if self._group:
+            self._group.limit(mib)
+
+    def lost_to_memory(self) -> bool:
+        """Whether the kernel has killed a process of the run for its memory since this was last asked."""
+        before, self._kills = self._kills, self._group.kills() if self._group else 0
+        return self._kills > before
 
     def send(self, runs: Collection[Message]) -> None:
         """Hand over runs, as far as the pipe takes them; the rest goes with the next call."""
@@ -97,6 +110,8 @@ class Handle:
             os.close(fd)
         self.process.close()
         self.page.close()
+        if self._group:
+            self._group.remove()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

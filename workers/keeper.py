@@ -145,6 +145,9 @@ class Keeper:
             self._tidy = False
         ended = self._reap()
         handle = self._feed()
+        if handle.lost_to_memory():
+            self._lost_to_memory(handle, ended)
+            return
         if how := self._pass_on(handle, gap):
             self._disturb(handle, how)
             return
@@ -182,6 +185,7 @@ class Keeper:
             self._end(next(iter(self._handles.values())))
         if not self._docket.sent:
             handle.waited_for_s = time.monotonic()
+        handle.limit_memory(self._docket.first["memory_mib"])
         handle.send([run | {"warm": self._wants_warm_up(handle, run)} for run in self._docket.hand_out()])
         return handle
 
@@ -245,6 +249,25 @@ class Keeper:
             peak_kib = self._census.peak_kib(running.number)
             used = {"cpu_s": max(0.0, cpu_s - running.cpu_ns / NS), "peak_mib": peak_kib and peak_kib / MIB}
             self._docket.answer("crashed", told, wall_s, **used, signal=max(0, -code))
+
+    def _lost_to_memory(self, handle: Handle, ended: Ended) -> None:
+        """The kernel killed a process of the run under way, whose answer, if it has one, is worth nothing."""
+        running = handle.page.running()
+        number = running.number if running else self._docket.due
+        for line in handle.read():
+            if self._docket.due == number:
+                break
+            self._docket.pass_on(line)
+        name, limit_mib = self._docket.first["configuration"], self._docket.first["memory_mib"]
+        self._end(handle, keep_answers=False)
+        if running and running.warm_up:
+            self._cold.add(name)
+        elif self._docket.due == number:
+            used = {"peak_mib": limit_mib}
+            if running and handle.pid in ended:
+                used["cpu_s"] = max(0.0, ended[handle.pid][1] - running.cpu_ns / NS)
+            wall_s = time.monotonic() - running.started_ns / NS if running else 0.0
+            self._docket.answer("memout", f"killed by the kernel: over {limit_mib} MiB", wall_s, **used)
 
     def _is_still_due(self, handle: Handle, running: Running | None) -> bool:
         """End a sandbox; whether the run that it was at, or was to begin, has no answer yet.

@@ -97,7 +97,7 @@ def test_memory_over_the_limit_ends_the_run(cage: Cage, deed: str) -> None:
 
     print(f"{deed}: {answer['peak_mib'] - 300:.0f} MiB over the limit after {answer['wall_s']:.3f} s")
     assert answer["stop"] == "memout"
-    assert answer["peak_mib"] > 300
+    assert answer["peak_mib"] >= 300  # the limit itself, where the kernel holds it
     assert only_sandboxes_are_left()
     assert solves(cage)
 

@@ -1,0 +1,124 @@
+"""A memory cgroup for a sandbox, where one may be made: the kernel then holds the limit without a delay.
+
+Version 1 and version 2 of the interface differ in the names of their files only, as far as they are used
+here. Documentation: the kernel's "Control Group v2" and "Memory Resource Controller".
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MIB = 1 << 20
+PREFIX = "cagematch-"
+CONTROLLER = "memory"
+GONE_S = 2.0  # how long the kernel may take to notice that a group's last process has ended
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The names in one version of the interface."""
+
+    limit: str
+    swap: str  # the same limit for memory and swap together (v1), or for swap alone (v2)
+    events: str
+
+
+_V1 = _Files("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control")
+_V2 = _Files("memory.max", "memory.swap.max", "memory.events")
+
+
+class MemoryGroup:
+    """A group of this process's own group. ``create`` gives None where that is not allowed."""
+
+    def __init__(self, folder: Path, files: _Files) -> None:
+        self._folder = folder
+        self._files = files
+        self._limit_mib = 0
+
+    @classmethod
+    def create(
+        cls, pid: int, root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+    ) -> MemoryGroup | None:
+        """Make a group below the one that this process is in, and move a process into it.
+
+        Those that it starts from then on are in as well.
+        """
+        for parent, files in _candidates(root, own):
+            folder = parent / f"{PREFIX}{os.getpid()}-{pid}"
+            try:
+                _sweep(parent)
+                folder.mkdir()
+                if os.access(folder / files.limit, os.W_OK):
+                    (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
+                    return cls(folder, files)
+                folder.rmdir()
+            except OSError:
+                continue
+        return None
+
+    def limit(self, mib: int) -> None:
+        """Set the limit of the group's memory, swap included, in MiB."""
+        if mib == self._limit_mib:
+            return
+        self._limit_mib = mib
+        first, then = ("-1", str(mib * MIB)) if self._files is _V1 else ("0", "0")
+        # The kernel refuses what is below the present use, and swap where it does not count it.
+        for name, value in ((self._files.swap, first), (self._files.limit, str(mib * MIB)), (self._files.swap, then)):
+            with suppress(OSError):
+                (self._folder / name).write_text(value, encoding="ascii")
+
+    def kills(self) -> int:
+        """How many processes of the group the kernel has killed for memory."""
+        try:
+            with open(self._folder / self._files.events, encoding="ascii") as file:
+                return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+        except OSError:
+            return 0
+
+    def remove(self) -> None:
+        """Remove the group, whose processes have ended."""
+        deadline = time.monotonic() + GONE_S
+        while self._folder.exists():
+            try:
+                self._folder.rmdir()
+            except OSError:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.001)
+
+
+def _candidates(root: Path, own: Path) -> list[tuple[Path, _Files]]:
+    """Where a group might be made. Inside a container the path that the kernel tells may be seen from its top."""
+    found: list[tuple[Path, _Files]] = []
+    try:
+        lines = own.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if CONTROLLER in controllers.split(","):
+            found += [(root / CONTROLLER / base.lstrip("/"), _V1) for base in (path, "/")]
+        elif not controllers:
+            for base in (root / path.lstrip("/"), root):
+                _hand_on(base)
+                found.append((base, _V2))
+    return found
+
+
+def _hand_on(base: Path) -> None:
+    """Let the groups below have the controller; only a group without processes of its own may."""
+    with suppress(OSError), open(base / "cgroup.subtree_control", "r+", encoding="ascii") as control:
+        control.write(f"+{CONTROLLER}")
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the groups of keepers that were killed; one with a process in it stays."""
+    for folder in parent.glob(f"{PREFIX}*-*"):
+        keeper = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if not Path("/proc", keeper).exists():
+            with suppress(OSError):
+                folder.rmdir()
