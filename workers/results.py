@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, select, text
 
 from models import Run, Size
 from models.engine import insert_new, writing
@@ -17,6 +17,13 @@ from workers.solving import problem_of
 from workers.wire import Message
 
 Row = dict[str, Any]
+COLUMNS = ", ".join(f'"{column.name}"' for column in Run.__table__.columns if not column.primary_key)
+# PostgreSQL takes one document for less than it takes as many rows one by one, in the worker and in the server.
+INSERT_DOCUMENT = text(
+    f"INSERT INTO run ({COLUMNS}) SELECT {COLUMNS} "  # noqa: S608 - the columns are ours
+    "FROM json_populate_recordset(NULL::run, CAST(:rows AS json)) "
+    "ON CONFLICT DO NOTHING"
+)
 COPIED = ("build_s", "solve_s", "cpu_s", "baseline_mib", "peak_mib", "signal")
 
 
@@ -68,15 +75,18 @@ class Recorder:
 
     def store(self, connection: Connection, rows: list[Row]) -> None:
         """Insert rows; one that is there already stays as it is."""
-        insert_new(connection, Run.__table__, rows)
+        if rows and connection.dialect.name == "postgresql":
+            connection.execute(INSERT_DOCUMENT, {"rows": json.dumps(rows)})
+        else:
+            insert_new(connection, Run.__table__, rows)
 
-    def _size_id(self, text: str | None) -> int | None:
-        if text is None:
+    def _size_id(self, told: str | None) -> int | None:
+        if told is None:
             return None
-        if text not in self._sizes:
-            counted = json.loads(text)
+        if told not in self._sizes:
+            counted = json.loads(told)
             totals = {name: sum(counted[name].values()) for name in ("variables", "constraints")}
             with writing(self._engine) as connection:
-                insert_new(connection, Size.__table__, [{"text": text} | totals])
-                self._sizes[text] = connection.scalars(select(Size.id).where(Size.text == text)).one()
-        return self._sizes[text]
+                insert_new(connection, Size.__table__, [{"text": told} | totals])
+                self._sizes[told] = connection.scalars(select(Size.id).where(Size.text == told)).one()
+        return self._sizes[told]

@@ -20,8 +20,9 @@ from workers.slots import Slots
 
 SHIFT_S = 30.0
 FLUSH_S = 0.5
-AHEAD_S = 0.15  # how much work the keeper has in hand
+AHEAD_S = 0.3  # how much work the keeper has in hand
 MOST_AHEAD = 200
+PAUSE_S = 0.05  # between two looks for answers: each look costs the solvers' cores as much as a row does
 ATTEMPTS = 3  # of a run that takes its worker with it
 log = get_logger(__name__)
 _numbers = itertools.count(1)
@@ -33,14 +34,16 @@ def work_on(shard_id: int, slots: Slots) -> None:
     if text is None or slots.stopping.is_set():
         return
     threads = configuration(text).threads
-    claimed, lost = None, False
+    shift: Shift | None = None
+    lost = False
     try:
         cage = slots.cage()
         cores = cage.lease(threads)
         claimed = claim(slots.engine, shard_id, slots.worker_id)
         if claimed:
             recorder = Recorder(slots.engine, claimed, slots.worker_id, cores, threads)
-            Shift(claimed, cage, slots, recorder).work()
+            shift = Shift(claimed, cage, slots, recorder)
+            shift.work()
         cage.release()
     except SandboxError as error:
         lost = not slots.stopping.is_set()
@@ -50,34 +53,32 @@ def work_on(shard_id: int, slots: Slots) -> None:
     except BaseException:
         slots.drop_cage()  # it may be in the middle of something; the lease runs out by itself
         raise
-    if claimed:
-        _hand_on(claimed, slots, lost=lost)
-
-
-def _hand_on(claimed: Claim, slots: Slots, *, lost: bool) -> None:
-    """Put back what is left of the shard, and let the batch's next shards come."""
-    if put_back(slots.engine, claimed, lost=lost):
-        send(slots.app, [(claimed.shard_id, claimed.queue)])
-    enqueue(slots.app, slots.engine, claimed.batch_id)
+    if shift and not shift.finished and put_back(slots.engine, shift.claimed, lost=lost):
+        send(slots.app, [(shift.claimed.shard_id, shift.claimed.queue)])
 
 
 class Shift:
     """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost."""
 
     def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder) -> None:
-        self._claimed, self._cage, self._slots, self._recorder = claimed, cage, slots, recorder
+        self.claimed, self._cage, self._slots, self._recorder = claimed, cage, slots, recorder
         self._family = entry(claimed.backend).family
         self._suspect = claimed.attempts > 0
         self._todo: deque[Planned] = deque()
         self._out: deque[tuple[int, Planned]] = deque()
         self._rows: list[Row] = []
         self._position = claimed.position
-        self._wall_s = self._done = 0.0
+        self._wall_s, self._done = 0.0, 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run of the shard is stored."""
+        return self._position == self.claimed.stop
 
     def work(self) -> None:
         """Do it."""
-        self._todo.extend(planned(self._slots.engine, self._claimed))
-        if self._claimed.attempts >= ATTEMPTS:
+        self._todo.extend(planned(self._slots.engine, self.claimed))
+        if self.claimed.attempts >= ATTEMPTS:
             self._give_up_on_first()
         over = time.monotonic() + SHIFT_S
         flush_at = time.monotonic() + FLUSH_S
@@ -94,7 +95,7 @@ class Shift:
             raise
         self._flush()
 
-    def _hand_out(self, wanted: bool) -> bool:  # noqa: FBT001 - one answer to one question
+    def _hand_out(self, wanted: bool) -> bool:
         """Keep the keeper in work; one run at a time, marked before it starts, when the shard is suspect."""
         if not wanted or not self._todo or self._slots.stopping.is_set():
             return False
@@ -104,22 +105,32 @@ class Shift:
         runs = [self._todo.popleft() for _ in range(min(len(self._todo), ahead - len(self._out)))]
         if self._suspect and not self._mark():
             return False
-        self._cage.submit([self._job(run) for run in runs], self._claimed.limits)
+        self._cage.submit([self._job(run) for run in runs], self.claimed.limits)
+        if not self._todo:
+            # Now, while there is work in hand, and not when the slot would wait for it.
+            enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
         return True
 
     def _ahead(self) -> int:
-        """How many runs fill AHEAD_S, going by those done so far."""
+        """How many runs fill AHEAD_S, going by those done so far: one at first, and then not too many at once."""
         if not self._done:
-            return 2
-        return int(min(MOST_AHEAD, max(2, AHEAD_S * self._done / max(self._wall_s, 1e-6))))
+            return 1
+        return int(min(MOST_AHEAD, 3 * self._done, max(1, AHEAD_S / self._mean_s)))
+
+    @property
+    def _mean_s(self) -> float:
+        return max(self._wall_s, 1e-6) / max(self._done, 1)
 
     def _job(self, run: Planned) -> Job:
         number = next(_numbers)
         self._out.append((number, run))
-        seed = self._claimed.seed + run.repeat
-        return Job(number, self._family, self._claimed.configuration, run.kind, run.text, seed)
+        seed = self.claimed.seed + run.repeat
+        return Job(number, self._family, self.claimed.configuration, run.kind, run.text, seed)
 
     def _collect(self, within_s: float) -> None:
+        """Take the answers that have come, each look a pause after the last while the keeper has enough in hand."""
+        if (len(self._out) - 1) * self._mean_s > 2 * PAUSE_S:
+            self._slots.stopping.wait(PAUSE_S)
         for answer in self._cage.answers(within_s):
             number, run = self._out.popleft()
             if answer["n"] != number:
@@ -130,25 +141,27 @@ class Shift:
 
     def _flush(self) -> bool:
         """Store what has come and renew the lease, in one transaction; False when the lease is lost."""
+        if self.finished:
+            return True
         position = self._position + len(self._rows)
         with writing(self._slots.engine) as connection:
-            if not renew(connection, self._claimed, position):
+            if not renew(connection, self.claimed, position):
                 return False
             self._recorder.store(connection, self._rows)
-            if position == self._claimed.stop:
-                finish(connection, self._claimed)
+            if position == self.claimed.stop:
+                finish(connection, self.claimed)
         self._position = position
         self._rows.clear()
         return True
 
     def _mark(self) -> bool:
         with writing(self._slots.engine) as connection:
-            return renew(connection, self._claimed, self._position, marked=self._position)
+            return renew(connection, self.claimed, self._position, marked=self._position)
 
     def _give_up_on_first(self) -> None:
         """The run at the position took its worker with it too often: that is its outcome."""
         detail = f"{ATTEMPTS} workers in a row were lost during this run"
         self._rows.append(self._recorder.failed(self._todo.popleft(), detail))
         with writing(self._slots.engine) as connection:
-            renew(connection, self._claimed, self._position, attempts=0)
+            renew(connection, self.claimed, self._position, attempts=0)
         self._flush()
