@@ -7,10 +7,11 @@ not run on every puzzle that another has run on is not compared, and comes after
 
 ::
 
-    hard  95 puzzles
-    configuration  solved  wrong  timeout  total s  mean ms  median ms  p95 ms  max ms  x best
-    cp-min-size     95/95      0        0    0.301     3.17       2.15    9.05   26.93    1.00
-    cp-sat          95/95      0        0    0.481     5.06       4.90    7.32   10.40    1.60
+    hard  4 puzzles
+    configuration  solved  wrong  timeout  total s  mean ms  median ms  p95 ms  max ms        x best
+    cp-min-size       4/4      0        0    0.016     4.00       2.50   10.00   10.00          1.00
+    cp-sat            4/4      0        0    0.024     6.00       5.50    9.00    9.00          1.50
+    backtracking      2/4      0        2    7.512    1,878      2,250   3,000   3,000  disqualified
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _table(name: str, by_configuration: dict[str, list[Judged]]) -> Table:
         row["note"] = "disqualified" if _failed(row) else None
         if row["configuration"] not in whole:
             row["note"] = f"{puzzles[row['configuration']]} of {most}"
-    rows.sort(key=lambda row: (not _loud(row), row["configuration"] not in whole, _failed(row), row["mean_ms"]))
+    rows.sort(key=lambda row: (*(not row[_key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
     about = f"{most} puzzle" + ("s" if most != 1 else "")
     return Table(name, about, COLUMNS, rows, {at for at, row in enumerate(rows) if _loud(row)})
 
@@ -107,6 +108,10 @@ def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
         "p95_ms": round(percentile(milliseconds, 0.95), DIGITS),
         "max_ms": round(max(milliseconds), DIGITS),
     }
+
+
+def _rank(row: dict[str, Any]) -> tuple[int, float]:
+    return _failed(row), row["mean_ms"]
 
 
 def _failed(row: dict[str, Any]) -> int:

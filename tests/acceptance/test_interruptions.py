@@ -1,0 +1,103 @@
+"""Killed, interrupted, cancelled: no process stays behind, and `resume` does what is left, nothing twice."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from commanding import until
+from looking import exported, report, rows, runs_stored
+
+SLOW = ("-s", "pulp-cbc", "-s", "cp-min-size", "-s", "scip")
+LIMIT = 20
+TOTAL = 3 * LIMIT
+
+
+def begin(scheduler, *words):
+    """A submit that has stored some runs and has more to do."""
+    process = scheduler.start("submit", "hard", "--limit", LIMIT, *(words or SLOW))
+    until(lambda: runs_stored(scheduler.folder) or process.poll() is not None, 120)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def finish(scheduler):
+    """Resume, and check that every run is there once."""
+    told = scheduler("resume").stdout
+    assert f"{TOTAL} of {TOTAL} runs" in told
+    twice = "SELECT 1 FROM run GROUP BY configuration_id, puzzle_id, repeat HAVING count(*) > 1"
+    assert rows(scheduler.folder, twice) == []
+    assert runs_stored(scheduler.folder) == TOTAL
+    assert all((row["runs"], row["wrong"], row["error"]) == (LIMIT, 0, 0) for row in report(scheduler))
+
+
+@pytest.mark.slow
+def test_killed_it_leaves_no_process_and_can_be_resumed(scheduler):
+    process = begin(scheduler)
+
+    process.kill()
+
+    process.wait()
+    until(lambda: not scheduler.processes(), 10)
+    assert runs_stored(scheduler.folder) < TOTAL
+    assert "interrupted" in scheduler("status").stdout
+    assert "nobody works on batch 1" in scheduler("watch", code=2).stderr
+    finish(scheduler)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_ends_soon_and_says_how_to_go_on(scheduler, number):
+    process = begin(scheduler)
+
+    process.send_signal(number)
+
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "scheduler resume 1" in said
+    assert "Traceback" not in said
+    until(lambda: not scheduler.processes(), 5)
+    finish(scheduler)
+
+
+@pytest.mark.slow
+def test_cancelled_from_elsewhere_it_ends_and_can_be_resumed(scheduler):
+    process = begin(scheduler)
+
+    told = scheduler("cancel").stdout
+
+    assert "runs dropped" in told
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "batch 1 cancelled at" in said
+    assert "cancelled" in scheduler("status", "1").stdout
+    assert "nothing left to drop" in scheduler("cancel").stdout
+    finish(scheduler)
+
+
+@pytest.mark.slow
+def test_while_it_runs_others_look_and_may_not_interfere(scheduler):
+    process = begin(scheduler)
+
+    told = scheduler("status").stdout
+    refused = scheduler("resume", code=None)
+    watched = scheduler("watch")
+
+    process.communicate(timeout=240)
+    assert process.returncode == 0
+    if "active" in told:
+        assert "worker " in told
+    assert refused.code == 2 or "nothing left" in refused.stdout
+    assert f"{TOTAL} of {TOTAL} runs" in watched.stdout
+    assert len(exported(scheduler)) == TOTAL
+
+
+def test_readers_that_go_away_do_not_stop_the_work(scheduler):
+    process = scheduler.start("submit", "hard", "--limit", 3, "-s", "cp-min-size")
+    process.stdout.close()
+    process.stderr.close()
+
+    process.wait(timeout=240)
+
+    assert process.returncode == 0
+    assert runs_stored(scheduler.folder) == 3

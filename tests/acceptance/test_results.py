@@ -1,0 +1,162 @@
+"""`report`, `export`, `show`, `solvers`, `status` after a small batch."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from commanding import make_scheduler
+from looking import exported, report
+
+NAMED = (
+    "batch set kind puzzle label configuration repeat status answer stop verdict build_s solve_s wall_s cpu_s peak_mib "
+    "variables constraints solution count host"
+).split()  # fmt: skip
+    "batch",
+    "set",
+    "kind",
+    "puzzle",
+    "label",
+    "configuration",
+    "repeat",
+    "status",
+    "answer",
+    "stop",
+    "verdict",
+    "build_s",
+    "solve_s",
+    "wall_s",
+    "cpu_s",
+    "peak_mib",
+    "variables",
+    "constraints",
+    "solution",
+    "count",
+    "host",
+]
+PUZZLE = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
+SOLUTION = "483921657967345821251876493548132976729564138136798245372689514814253769695417382"
+LABELS = ("=cmd() | [red]", "+1", "[/bold] | a")
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "work"
+    folder.mkdir()
+    made = make_scheduler(folder)
+    other = PUZZLE.replace("..3.2.6..", "..3.2....")
+    third = PUZZLE.replace("..5.1.3..", "....1.3..")
+    lines = [f"{puzzle} {label}\n" for puzzle, label in zip((PUZZLE, other, third), LABELS, strict=True)]
+    (folder / "odd.txt").write_text("".join(lines))
+    made("submit", "odd.txt", "-s", "cp-min-size", "-s", "cp-sat:workers=1")
+    yield made
+    made.close()
+
+
+def test_export_has_the_named_columns_first(scheduler):
+    scheduler("export", "runs.csv")
+
+    with (scheduler.folder / "runs.csv").open(newline="") as file:
+        heading, *found = csv.reader(file)
+    assert heading[: len(NAMED)] == NAMED
+    assert len(found) == 6
+    first = next(r for r in exported(scheduler) if r["puzzle"] == PUZZLE and r["configuration"] == "cp-min-size")
+    assert (first["set"], first["kind"], first["status"], first["verdict"]) == ("odd", "sudoku", "solved", "correct")
+    assert first["solution"] == SOLUTION
+    assert float(first["wall_s"]) >= float(first["solve_s"]) > 0
+
+
+def test_no_label_is_a_formula_in_a_spreadsheet(scheduler):
+    labels = {row["label"] for row in exported(scheduler)}
+
+    assert not any(label.startswith(("=", "+", "-", "@")) for label in labels)
+    assert any("[red]" in label for label in labels)
+
+
+def test_export_of_a_batch_as_json_lines_keeps_labels_as_they_are(scheduler):
+    scheduler("export", "1", "runs.jsonl")
+
+    found = [json.loads(line) for line in (scheduler.folder / "runs.jsonl").read_text().splitlines()]
+    assert len(found) == 6
+    assert list(found[0])[: len(NAMED)] == NAMED
+    assert {"[red]" in row["label"] for row in found} == {True, False}
+    assert isinstance(found[0]["wall_s"], float)
+
+
+def test_export_that_cannot_be_written_says_why(scheduler):
+    assert "cannot be written" in scheduler("export", "no/such/folder.csv", code=2).stderr
+
+
+def test_report_formats_agree(scheduler):
+    as_json = report(scheduler)
+    as_csv = list(csv.DictReader(scheduler("report", "--format", "csv").stdout.splitlines()))
+    as_md = scheduler("report", "--format", "md").stdout
+
+    assert [row["configuration"] for row in as_json] == [row["configuration"] for row in as_csv]
+    assert list(as_json[0]) == list(as_csv[0])
+    assert as_md.startswith("### odd  3 puzzles\n\n| configuration")
+
+
+def test_columns_sort_and_filter(scheduler):
+    shown = scheduler("report", "--columns", "configuration,memout,ratio", "--sort", "-mean_ms").stdout.splitlines()
+    assert shown[1].split() == ["configuration", "memout", "x", "best"]
+    assert shown[3].split()[-1] == "1.00"
+
+    (only,) = report(scheduler, "--filter", "configuration=sat")
+    assert only["configuration"] == "cp-sat:workers=1"
+    assert len(report(scheduler, "--filter", "solved=3")) == 2
+    for words in (["--columns", "beauty"], ["--sort", "beauty"], ["--filter", "x=1"], ["--filter", "solved"]):
+        scheduler("report", *words, code=2)
+    assert "solved=7" in scheduler("report", "--filter", "solved=7", code=2).stderr
+
+
+def test_show_draws_puzzles_and_runs(scheduler):
+    drawn = scheduler("show", "odd:1").stdout
+
+    assert "=cmd() | [red]" in drawn
+    assert "│ 4 8 3 │ 9 2 1 │ 6 5 7 │" in drawn
+    fingerprint = drawn.split()[1]
+    assert scheduler("show", fingerprint).stdout == drawn
+    assert scheduler("show", PUZZLE).stdout == drawn
+    run = scheduler("show", 1).stdout
+    assert run.startswith("run 1: cp-")
+    assert "obeys every constraint" in run
+
+
+def test_solvers_tells_what_submit_takes(scheduler):
+    told = scheduler("solvers").stdout
+    found = json.loads(scheduler("solvers", "--json").stdout)
+
+    assert {"cp-sat", "legacy-cp", "scip", "cbc", "pulp-cbc", "backtracking"} <= {
+        b["backend"] for b in found["backends"]
+    }
+    assert all(b["version"] in told for b in found["backends"] if b["version"])
+    assert "@core" in found["groups"]
+    assert "cp-min-size" in told
+
+
+def test_status_for_people_and_programs(scheduler):
+    assert "batch 1: odd; done, 6 of 6 runs: 6 solved" in scheduler("status").stdout
+    assert "cp-sat:workers=1" in scheduler("status", "1").stdout
+    (batch,) = json.loads(scheduler("status", "--json").stdout)["batches"]
+    assert (batch["state"], batch["done"], batch["total"], batch["words"]) == ("done", 6, 6, {"solved": 6})
+
+
+def test_nothing_is_left_of_a_finished_batch(scheduler):
+    assert "nothing left to do" in scheduler("resume").stdout
+    assert "nothing left to drop" in scheduler("cancel").stdout
+    assert "6 of 6 runs" in scheduler("watch").stdout
+    assert "is of this program's version" in scheduler("db", "check").stdout
+    assert "up to date" in scheduler("db", "upgrade").stdout
+
+
+COMMANDS = ("submit", "status", "watch", "cancel", "resume", "report", "export", "show", "worker", "solvers", "db")
+
+
+@pytest.mark.parametrize("words", [(), *((c,) for c in COMMANDS), ("db", "upgrade"), ("db", "check")])
+def test_every_command_has_help(scheduler, words):
+    told = scheduler(*words, "--help").stdout
+
+    assert told.startswith("Usage: scheduler")
+    assert "..." not in told.partition("Commands:")[2], "a summary is too long for its line"

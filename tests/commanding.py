@@ -1,0 +1,121 @@
+"""Running the installed command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND_S = 240.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command came to."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """All that it said."""
+        return self.stdout + self.stderr
+
+
+@dataclass
+class Scheduler:
+    """The command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+
+    folder: Path
+    command: list[str]
+    environment: dict[str, str]
+    _started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def __call__(self, *words: object, code: int | None = 0, timeout_s: float = COMMAND_S, stdin: str = "") -> Result:
+        """Run it to its end. ``code``: the exit code to insist on; None takes any."""
+        done = subprocess.run(
+            [*self.command, *map(str, words)],
+            cwd=self.folder,
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        result = Result(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in result.text, result.text
+        assert code is None or result.code == code, f"exit code {result.code}, expected {code}:\n{result.text}"
+        return result
+
+    def start(self, *words: object) -> subprocess.Popen[str]:
+        """Start it in a session of its own; the end of the test ends it and what it left."""
+        process = subprocess.Popen(
+            [*self.command, *map(str, words)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._started.append(process)
+        return process
+
+    def processes(self) -> list[int]:
+        """Every live process that came of a command of this object, by the environment that they inherit."""
+        mark = f"CAGEMATCH_TEST_MARK={self.environment['CAGEMATCH_TEST_MARK']}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+        return found
+
+    def close(self) -> None:
+        """End what is still running."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        with suppress(TimeoutError):
+            until(lambda: not self.processes())
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def until(holds: Callable[[], object], within_s: float = 30.0) -> None:
+    """Wait for a condition; TimeoutError when it does not come to hold."""
+    over = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > over:
+            raise TimeoutError
+        time.sleep(0.02)
+
+
+def make_scheduler(folder: Path, **environment: str) -> Scheduler:
+    """The console script beside this interpreter, or the checkout's own code where none is installed."""
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CAGEMATCH_", "PYTHON", "COLUMNS", "LINES")) and name not in ("FORCE_COLOR", "CI")
+    }
+    clean |= {"CAGEMATCH_LOCKS": str(folder.parent / f"{folder.name}-locks"), "CAGEMATCH_TEST_MARK": uuid.uuid4().hex}
+    script = shutil.which("scheduler", path=str(Path(sys.executable).parent))
+    if script:
+        return Scheduler(folder, [script], clean | environment)
+    # -P: what lies in the working folder must not take the place of our packages.
+    command = [sys.executable, "-P", "-c", "from scheduler.cli import main; main()"]
+    return Scheduler(folder, command, clean | {"PYTHONPATH": str(ROOT)} | environment)

@@ -1,0 +1,311 @@
+"""The comparison on runs made by hand, in a real database."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from sqlalchemy import Engine, insert
+
+from models import (
+    Batch,
+    BatchConfiguration,
+    BatchSet,
+    BatchState,
+    Configuration,
+    Host,
+    Puzzle,
+    PuzzleSet,
+    Run,
+    SetEntry,
+    Worker,
+)
+from models.engine import open_engine, reading, writing
+from models.schema import upgrade
+from problems.errors import InputError
+from scheduler.reports import comparison
+from scheduler.reports.coverage import coverage
+from scheduler.reports.formats import as_csv, as_json, as_markdown, safe
+from scheduler.reports.runs import scope
+from scheduler.reports.statistics import mean, median, percentile
+from scheduler.reports.table import Table, chosen, show
+
+GOLDEN = Path(__file__).resolve().parent.parent / "data" / "comparison.txt"
+SOLVED = ("solution", "finished", True)
+WRONG = ("solution", "finished", False)
+NONE = ("none", "finished", None)
+TIMEOUT = ("unknown", "timeout", None)
+ERROR = ("unknown", "error", None)
+
+
+class Bench:
+    """Batches, sets and runs by hand: each configuration's runs as (outcome, milliseconds), in the set's order."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._numbers = count(1)
+        self._configurations: dict[str, int] = {}
+        with writing(engine) as connection:
+            connection.execute(
+                insert(Host).values(
+                    id=1, name="bench", digest="d", facts={"processor": "Abacus", "cores": 2, "memory_mib": 1024}
+                )
+            )
+            fixed = {"queues": [], "slots": 1, "schema": "1", "reference_s": 1.0, "started_at": 0, "heartbeat_at": 0}
+            connection.execute(insert(Worker).values(id=1, host_id=1, pid=1, program="1.0", versions={}, **fixed))
+
+    def set(self, name: str, puzzles: list[int], digest: str = "") -> int:
+        """A set of puzzles, which are made where they are new."""
+        number = next(self._numbers)
+        with writing(self.engine) as connection:
+            known = set(connection.execute(Puzzle.__table__.select()).scalars())
+            for puzzle in dict.fromkeys(puzzles):
+                if puzzle not in known:
+                    fingerprint = bytes([puzzle]) * 32
+                    connection.execute(
+                        insert(Puzzle).values(id=puzzle, kind="sudoku", text=str(puzzle), fingerprint=fingerprint)
+                    )
+            values = {"id": number, "name": name, "digest": digest or str(number), "source": name, "ready": True}
+            connection.execute(insert(PuzzleSet).values(created_at=0, **values))
+            entries = [
+                {"set_id": number, "position": at, "puzzle_id": p, "line": 1, "label": ""}
+                for at, p in enumerate(puzzles)
+            ]
+            connection.execute(insert(SetEntry), entries)
+        return number
+
+    def batch(self, sets: list[int], state: BatchState = BatchState.DONE, **more: object) -> int:
+        """A batch over sets."""
+        number = next(self._numbers)
+        limits = {"timeout_s": 3.0, "memory_mib": 2048, "repeats": 1, "seed": 0, "puzzles": 1} | more
+        with writing(self.engine) as connection:
+            connection.execute(
+                insert(Batch).values(id=number, state=state, task="solve", versions={}, created_at=0, **limits)
+            )
+            for at, one in enumerate(sets):
+                connection.execute(insert(BatchSet).values(batch_id=number, set_id=one, position=at))
+        return number
+
+    def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[tuple, float]], repeat: int = 0) -> None:
+        """Runs by puzzle."""
+        with writing(self.engine) as connection:
+            if configuration not in self._configurations:
+                self._configurations[configuration] = number = next(self._numbers)
+                values = {"text": configuration, "expanded": configuration, "backend": configuration}
+                connection.execute(insert(Configuration).values(id=number, **values))
+            number = self._configurations[configuration]
+            if not repeat:
+                connection.execute(
+                    insert(BatchConfiguration).values(batch_id=batch, configuration_id=number, position=number)
+                )
+            for puzzle, ((answer, stop, holds), milliseconds) in outcomes.items():
+                what = {"batch_id": batch, "configuration_id": number, "puzzle_id": puzzle, "repeat": repeat, "seed": 0}
+                came = {"answer": answer, "stop": stop, "holds": holds, "wall_s": milliseconds / 1000}
+                where = {"threads": 1, "cores": "0", "worker_id": 1, "finished_at": 0}
+                connection.execute(insert(Run).values(**what, **came, **where))
+
+    def tables(self, *batches: int) -> list[Table]:
+        """The comparison."""
+        with reading(self.engine) as connection:
+            return comparison.tables(connection, scope(connection, list(batches)))
+
+    def covered(self, *batches: int) -> list[str]:
+        """What the report says of its coverage."""
+        with reading(self.engine) as connection:
+            return coverage(connection, scope(connection, list(batches)))
+
+
+@contextmanager
+def made(path: Path) -> Iterator[Bench]:
+    engine = open_engine(f"sqlite:///{path}")
+    upgrade(engine)
+    yield Bench(engine)
+    engine.dispose()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with made(tmp_path / "scheduler.db") as one:
+        yield one
+
+
+def drawn(tables: list[Table], width: int = 200) -> str:
+    out = io.StringIO()
+    show(tables, Console(file=out, width=width, soft_wrap=True, highlight=False))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def rows(table: Table) -> dict[str, dict]:
+    return {row["configuration"]: row for row in table.rows}
+
+
+def test_comparison_looks_as_its_docstring_shows(bench):
+    batch = bench.batch([bench.set("hard", [1, 2, 3, 4])])
+    bench.runs(batch, "cp-sat", dict(zip((1, 2, 3, 4), [(SOLVED, t) for t in (4, 5, 6, 9)], strict=True)))
+    bench.runs(batch, "cp-min-size", dict(zip((1, 2, 3, 4), [(SOLVED, t) for t in (1, 2, 3, 10)], strict=True)))
+    bench.runs(batch, "backtracking", {1: (TIMEOUT, 3000), 2: (SOLVED, 1500), 3: (TIMEOUT, 3000), 4: (SOLVED, 12)})
+
+    text = drawn(bench.tables())
+
+    assert "".join(f"    {line}".rstrip() + "\n" for line in text.rstrip().splitlines()) in comparison.__doc__
+
+
+def test_comparison_of_every_kind_of_outcome(bench):
+    """Ties, disqualified, wrong first, no solution, error, a part of the puzzles only."""
+    batch = bench.batch([bench.set("odd", [1, 2, 3]), bench.set("even", [4])])
+    good = {1: (SOLVED, 10), 2: (SOLVED, 20), 3: (NONE, 30), 4: (SOLVED, 1.5)}
+    bench.runs(batch, "tied-a", good)
+    bench.runs(batch, "tied-b", good)
+    bench.runs(batch, "slow", {1: (SOLVED, 100), 2: (TIMEOUT, 3000), 3: (NONE, 3), 4: (SOLVED, 3)})
+    bench.runs(batch, "liar", {1: (WRONG, 1), 2: (SOLVED, 1), 3: (NONE, 1), 4: (SOLVED, 6)})
+    bench.runs(batch, "broken", {1: (SOLVED, 1), 2: (ERROR, 0), 3: (NONE, 1), 4: (SOLVED, 12)})
+    bench.runs(batch, "doubter", {1: (NONE, 5), 2: (SOLVED, 5), 3: (NONE, 5)})
+    bench.runs(batch, "begun", {1: (SOLVED, 1)})
+
+    found = bench.tables()
+
+    assert drawn(found) == GOLDEN.read_text(encoding="utf-8")
+    assert comparison.failures(found) == 3
+    assert [table.name for table in found] == ["even", "odd"]
+
+
+def test_none_is_wrong_where_anybody_has_a_solution(bench):
+    first = bench.batch([bench.set("one", [1])])
+    bench.runs(first, "knows", {1: (SOLVED, 1)})
+    second = bench.batch([bench.set("one", [1])])
+    bench.runs(second, "denies", {1: (NONE, 1)})
+
+    assert rows(bench.tables(second)[0])["denies"]["wrong"] == 1
+
+
+def test_newest_run_of_each_puzzle_and_configuration_counts(bench):
+    hard = bench.set("hard", [1, 2])
+    old, new = bench.batch([hard]), bench.batch([hard])
+    bench.runs(new, "cp-sat", {1: (SOLVED, 5)})
+    bench.runs(old, "cp-sat", {1: (SOLVED, 100), 2: (SOLVED, 100)})
+    bench.runs(old, "scip", {1: (SOLVED, 7), 2: (SOLVED, 7)})
+
+    (table,) = bench.tables()
+
+    # The older batch was gone on with after the newer one: its runs are the newer ones.
+    assert rows(table)["cp-sat"]["total_s"] == 0.2
+    assert rows(table)["scip"]["runs"] == 2
+    assert rows(bench.tables(new)[0])["cp-sat"]["total_s"] == 0.005
+
+
+def test_other_limits_are_another_comparison(bench):
+    hard = bench.set("hard", [1])
+    long, short = bench.batch([hard], timeout_s=60.0), bench.batch([hard])
+    bench.runs(long, "cp-sat", {1: (SOLVED, 5)})
+    bench.runs(short, "scip", {1: (SOLVED, 7)})
+
+    assert list(rows(bench.tables()[0])) == ["scip"]
+    assert "LIMITS DIFFER" in bench.covered(long, short)[0]
+    assert "LIMITS" not in bench.covered()[0]
+
+
+def test_a_puzzle_of_several_sets_counts_in_each(bench):
+    hard, mine = bench.set("hard", [1, 2]), bench.set("mine", [2])
+    first, second = bench.batch([hard]), bench.batch([mine])
+    bench.runs(first, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
+    bench.runs(second, "cp-sat", {2: (SOLVED, 9)})
+
+    found = bench.tables()
+
+    assert [(t.name, rows(t)["cp-sat"]["runs"], rows(t)["cp-sat"]["max_ms"]) for t in found] == [
+        ("hard", 2, 9),
+        ("mine", 1, 9),
+    ]
+    assert [table.name for table in bench.tables(second)] == ["mine"]
+
+
+def test_a_set_that_changed_is_reported_as_it_is_now(bench):
+    before, after = bench.set("hard", [1, 2]), bench.set("hard", [2, 3])
+    first, second = bench.batch([before]), bench.batch([after])
+    bench.runs(first, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
+    bench.runs(second, "cp-sat", {2: (SOLVED, 1), 3: (SOLVED, 1)})
+
+    (table,) = bench.tables()
+
+    assert rows(table)["cp-sat"]["runs"] == 2
+
+
+def test_repeats_compare_by_their_mean(bench):
+    batch = bench.batch([bench.set("hard", [1])], repeats=2)
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 20)}, repeat=1)
+    bench.runs(batch, "scip", {1: (SOLVED, 30)})
+
+    (table,) = bench.tables()
+
+    assert rows(table)["cp-sat"]["runs"] == 2
+    assert rows(table)["scip"]["ratio"] == 2
+    assert table.title == "hard  1 puzzle"
+
+
+def test_coverage_tells_of_batches_hosts_and_what_is_missing(bench):
+    batch = bench.batch([bench.set("hard", [1])], state=BatchState.ACTIVE, name="try")
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
+
+    told = bench.covered()
+
+    assert told[0] == f"batch {batch} (try): all runs; 3 s and 2 GiB a run; seed 0"
+    assert told[1] == "host bench: Abacus, 2 cores, 1,024 MiB"
+    assert told[2].startswith("note: not every run")
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 30])
+def test_a_table_fits_its_terminal(bench, width):
+    batch = bench.batch([bench.set("hard", [1])])
+    bench.runs(batch, "cp-min-size", {1: (SOLVED, 10)})
+    bench.runs(batch, "backtracking", {1: (TIMEOUT, 3000)})
+
+    text = drawn(bench.tables(), width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "disqualified" in text
+    assert "10.00" in text
+
+
+def test_markdown_escapes_and_csv_defuses(bench):
+    batch = bench.batch([bench.set("=a|b[c]", [1])])
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
+    found = bench.tables()
+
+    assert r"### =a\|b\[c\]  1 puzzle" in as_markdown(found)
+    assert as_csv(found).splitlines()[1].startswith("'=a|b[c],cp-sat,1,1,")
+    assert '"set": "=a|b[c]"' in as_json(found)
+    assert [safe(cell) for cell in ("+1", "@x", "-", "a=b", -1, None)] == ["'+1", "'@x", "'-", "a=b", -1, None]
+
+
+def test_chosen_sorts_numbers_as_numbers_and_the_missing_last(bench):
+    batch = bench.batch([bench.set("hard", [1])])
+    for name, outcome, milliseconds in (("a", SOLVED, 9), ("b", SOLVED, 100), ("c", TIMEOUT, 20)):
+        bench.runs(batch, name, {1: (outcome, milliseconds)})
+    (table,) = bench.tables()
+
+    assert [row["configuration"] for row in chosen(table, None, "-mean_ms", None).rows] == ["b", "c", "a"]
+    assert [row["configuration"] for row in chosen(table, None, "-ratio", None).rows] == ["b", "a", "c"]
+    assert [row["configuration"] for row in chosen(table, None, None, "timeout=0").rows] == ["a", "b"]
+    assert [column.key for column in chosen(table, "solved, runs", None, None).visible] == ["solved", "runs"]
+    with pytest.raises(InputError, match="expected KEY=WORD"):
+        chosen(table, None, None, "timeout")
+
+
+def test_statistics_on_known_values():
+    values = [float(value) for value in range(20, 0, -1)]
+
+    assert mean(values) == 10.5
+    assert median(values) == 10.5
+    assert median([3.0, 1.0, 2.0]) == 2.0
+    # Nearest rank: the 19th of 20 values, the only one of one, the last of four.
+    assert percentile(values, 0.95) == 19
+    assert percentile([7.0], 0.95) == 7
+    assert percentile([1.0, 2.0, 3.0, 4.0], 0.95) == 4
+    assert percentile(values, 0.5) == 10
+    assert percentile(values, 0.0) == 1
