@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 import random
 from dataclasses import dataclass
@@ -22,18 +21,16 @@ from models import (
     ShardState,
 )
 from models.base import now
-from models.engine import insert_new, reading, writing
+from models.engine import reading, writing
 from problems.errors import InputError, LookupFailed
 from problems.outcome import Task
+from scheduler.cutting import add_to
 from workers import configurations as spelled
-from workers.cores import usable_cores
 from workers.pools import queue_of
 from workers.queueing import slots_of
 from workers.shards import UNFINISHED, close_batch
 from workers.slots import program_version
 
-LARGEST_SHARD = 500
-SHARDS_PER_SLOT = 4
 LONGEST_NAME = 200
 MOST_DIGITS = 10  # a number has fewer: databases count batches in 32 bits
 NAMED = 5  # names that a message lists
@@ -86,7 +83,7 @@ def create(engine: Engine, plan: Plan) -> int:
         connection.execute(insert(BatchSet), sets)
         order = [{"batch_id": batch_id, "position": at, "puzzle_id": p} for at, p in enumerate(puzzles)]
         connection.execute(insert(BatchPuzzle), order)
-        _add(connection, batch_id, plan.configurations)
+        add_to(connection, batch_id, plan.configurations)
     return batch_id
 
 
@@ -96,7 +93,7 @@ def add_configurations(engine: Engine, batch_id: int, configurations: list[spell
         known = set(connection.scalars(_texts(batch_id)))
         new = [c for c in configurations if c.text not in known]
         if new:
-            _add(connection, batch_id, new)
+            add_to(connection, batch_id, new)
             connection.execute(
                 update(Batch).where(Batch.id == batch_id).values(state=BatchState.ACTIVE, finished_at=None)
             )
@@ -199,52 +196,3 @@ def _puzzles(connection: Connection, plan: Plan) -> list[int]:
     puzzles = list(found)
     random.Random(plan.seed).shuffle(puzzles)
     return puzzles
-
-
-def _add(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
-    rows = [{"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations]
-    insert_new(connection, Configuration.__table__, rows)
-    texts = [c.text for c in configurations]
-    ids = dict(
-        connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all()
-    )
-    first = connection.scalar(
-        select(func.count()).select_from(BatchConfiguration).where(BatchConfiguration.batch_id == batch_id)
-    )
-    connection.execute(
-        insert(BatchConfiguration),
-        [
-            {"batch_id": batch_id, "configuration_id": ids[text], "position": (first or 0) + at}
-            for at, text in enumerate(texts)
-        ],
-    )
-    connection.execute(insert(Shard), _shards(connection, batch_id, configurations, ids))
-
-
-def _shards(
-    connection: Connection, batch_id: int, configurations: list[spelled.Configuration], ids: dict[str, int]
-) -> list[dict[str, Any]]:
-    """Cut each configuration's runs: small enough that the last shard is no long tail, of at most LARGEST_SHARD."""
-    puzzles, repeats = connection.execute(select(Batch.puzzles, Batch.repeats).where(Batch.id == batch_id)).one()
-    each = puzzles * repeats
-    slots = slots_of(connection)
-    rows = []
-    for c in configurations:
-        queue = queue_of(c.backend)
-        parallel = SHARDS_PER_SLOT * slots.get(queue, len(usable_cores()))
-        size = max(1, min(LARGEST_SHARD, math.ceil(each / parallel)))
-        rows += [
-            {
-                "batch_id": batch_id,
-                "configuration_id": ids[c.text],
-                "queue": queue,
-                "state": ShardState.WAITING,
-                "start": start,
-                "stop": min(start + size, each),
-                "position": start,
-                "claimed_at_position": start,
-                "attempts": 0,
-            }
-            for start in range(0, each, size)
-        ]
-    return rows
