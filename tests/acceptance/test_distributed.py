@@ -104,6 +104,7 @@ def answers(command: Scheduler, folder: Path) -> dict[tuple[str, str], str]:
     return {(r["puzzle"], r["configuration"]): r["status"] for r in rows if r["status"] in ("solved", "no solution")}
 
 
+@pytest.mark.slow
 def test_four_pools_find_what_an_embedded_submit_finds(fleet: Fleet, scheduler: Scheduler, tmp_path: Path):
     submit = ("submit", *SETS, "-s", "@core", "--limit", 3, "--timeout", "700ms", "--wait")
     scheduler(*submit)
@@ -152,6 +153,7 @@ def test_plain_celery_serves_what_was_submitted_before_it_came(fleet: Fleet, fol
     assert fleet.value("SELECT count(*) FROM run WHERE holds") == 4
 
 
+@pytest.mark.slow
 def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet):
     big = ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--repeat", 4)
     for words in (big, ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--limit", 30)):
@@ -168,6 +170,7 @@ def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet)
     fleet.command("cancel", 1)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet: Fleet):
     first = fleet.start("other")
     fleet.wait_for_workers()
@@ -190,6 +193,7 @@ def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet
     assert fleet.value("SELECT count(*) FROM run WHERE stop = 'timeout'") == 2
 
 
+@pytest.mark.slow
 def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet):
     for _ in range(2):
         fleet.start("other", slots=1)
@@ -214,6 +218,7 @@ def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet
     assert int(fleet.value("SELECT note FROM lease").rpartition(":")[2]) == fleet.workers[0].pid
 
 
+@pytest.mark.slow
 def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
     fleet.start("other")
     fleet.wait_for_workers()
@@ -224,7 +229,7 @@ def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
     until(lambda: not fleet.solving(), 3)
 
     assert "2 runs dropped" in told
-    assert "0 runs dropped" in fleet.command("cancel").stdout
+    assert "nothing left to drop" in fleet.command("cancel").stdout
     assert Counter(fleet.rows("SELECT state FROM shard")) == {("cancelled",): 2}
     assert fleet.value("SELECT count(*) FROM run") == 0
     fleet.command("resume", "--wait")

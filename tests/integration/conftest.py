@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
-from models.engine import open_engine
-from models.schema import upgrade
+from models import Base
+from models.engine import open_engine, writing
+from models.schema import HEAD, VERSION_TABLE, upgrade
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -25,7 +26,20 @@ def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def engine(bare: Engine) -> Engine:
-    """A database with our tables."""
+def migrated(bare: Engine) -> Engine:
+    """A database with our tables, as the migrations make them."""
     upgrade(bare)
+    return bare
+
+
+@pytest.fixture
+def engine(bare: Engine) -> Engine:
+    """A database with our tables, as the models describe them: the same, and made in a tenth of the time."""
+    if bare.dialect.name == "sqlite":
+        with bare.connect() as connection:
+            connection.connection.execute("PRAGMA journal_mode=WAL")
+    with writing(bare) as connection:
+        Base.metadata.create_all(connection, checkfirst=False)
+        connection.execute(text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL)"))
+        connection.execute(text(f"INSERT INTO {VERSION_TABLE} VALUES ('{HEAD}')"))  # noqa: S608 - our own names
     return bare

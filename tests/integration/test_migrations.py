@@ -37,22 +37,22 @@ def test_the_program_knows_the_revisions_of_the_script_directory():
     assert tuple(reversed(revisions)) == REVISIONS
 
 
-def test_migrations_and_models_agree(engine: Engine):
-    with reading(engine) as connection:
+def test_migrations_and_models_agree(migrated: Engine):
+    with reading(migrated) as connection:
         context = MigrationContext.configure(
             connection, opts={"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
         )
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_migrations_name_and_check_what_the_models_do(engine: Engine):
+def test_migrations_name_and_check_what_the_models_do(migrated: Engine):
     """Alembic compares neither CHECK constraints nor the names of keys."""
-    migrated = _described(engine)
-    with writing(engine) as connection:
+    made = _described(migrated)
+    with writing(migrated) as connection:
         Base.metadata.drop_all(connection)
         Base.metadata.create_all(connection)
 
-    assert _described(engine) == migrated
+    assert _described(migrated) == made
 
 
 def test_up_down_and_up_again(bare: Engine):
@@ -67,13 +67,13 @@ def test_up_down_and_up_again(bare: Engine):
     assert _described(bare) == once
 
 
-def test_an_upgrade_of_what_is_up_to_date_changes_nothing(engine: Engine):
-    with writing(engine) as connection:
+def test_an_upgrade_of_what_is_up_to_date_changes_nothing(migrated: Engine):
+    with writing(migrated) as connection:
         connection.execute(insert(Puzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
 
-    upgrade(engine)
+    upgrade(migrated)
 
-    with reading(engine) as connection:
+    with reading(migrated) as connection:
         assert connection.scalars(select(Puzzle.text)).all() == ["1"]
 
 
@@ -104,12 +104,12 @@ def test_a_migration_that_fails_leaves_nothing_behind(bare: Engine, monkeypatch:
     assert inspect(bare).get_table_names() == []
 
 
-def test_foreign_keys_hold_after_a_migration(engine: Engine):
+def test_foreign_keys_hold_after_a_migration(migrated: Engine):
     """They are off while one runs, and the connection goes back to the pool."""
     for _ in range(2):
-        with pytest.raises(IntegrityError), writing(engine) as connection:
+        with pytest.raises(IntegrityError), writing(migrated) as connection:
             connection.execute(insert(SetEntry).values(set_id=7, position=0, puzzle_id=7, line=1, label=""))
-        upgrade(engine)
+        upgrade(migrated)
 
 
 def test_a_migration_that_breaks_references_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
