@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
-from celery.exceptions import Reject
 from celery.utils.log import get_logger
 
 from workers.app import TASK
+from workers.queueing import send
 from workers.shifts import work_on
 
 log = get_logger(__name__)
@@ -23,6 +23,5 @@ def solve_shard(self: Any, shard_id: int) -> None:
         # Let out of here it would end the worker, and come back with the message. The shard's lease runs out.
         log.exception("shard %s: this worker is out of memory", shard_id)
     if self.app.slots.stopping.is_set():
-        # Taken by a worker that is about to end. A shard that was begun has had its message sent anew, and a message
-        # too many does no harm.
-        raise Reject("the worker is stopping", requeue=True)
+        # The message may have come too late for this worker to begin: it is for another. One too many does no harm.
+        send(self.app, [(int(shard_id), self.request.delivery_info["routing_key"])])
