@@ -1,0 +1,80 @@
+"""Measure, print each figure with its commands and its target, and say which were left out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import signal
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.figures import figures
+from benchmarks.pairs import Result, measure
+from benchmarks.services import Services, find_services
+from workers.host import host_facts
+
+RESULTS = Path(__file__).with_name("results.md")
+HEAD = """# The last committed run
+
+`{command}`, {day}. Each figure: the median of the pairs, the lowest and highest, what is wanted; then the median rate
+of either side with its command. [README.md](README.md) says how they are measured.
+"""
+LIBRARIES = ("ortools", "celery", "SQLAlchemy", "psycopg")
+
+
+def main() -> int:
+    """Return 0 when every figure measured reached its target."""
+    asked = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    services = find_services()
+    print(_machine(services), flush=True)
+    if services is None:
+        print("Redis or PostgreSQL does not answer: the figures that need both are left out.")
+    seconds, pairs = (5.0, 1) if asked.quick else (asked.seconds, asked.pairs)
+    results: list[Result] = []
+    for figure in figures(seconds, services, asked.puzzles):
+        if asked.only in figure.name:
+            results.append(measure(figure, pairs))
+            print(f"\n{results[-1]}", flush=True)
+    if asked.write:
+        _write(results, seconds, pairs, services)
+    if not results:
+        print(f"no figure's name contains {asked.only!r}", file=sys.stderr)
+    return 0 if results and all(result.reached for result in results) else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", default="", metavar="NAME", help="figures whose name contains this")
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long each side runs, about")
+    parser.add_argument("--pairs", type=int, default=5, help="how often both sides run, in turns")
+    parser.add_argument("--puzzles", type=int, default=100_000, help="how many are loaded")
+    parser.add_argument("--quick", action="store_true", help="one pair of 5 seconds: a first look, no result")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}, the results that are committed")
+    return parser.parse_args()
+
+
+def _machine(services: Services | None) -> str:
+    facts = host_facts()
+    told = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    system = f"{platform.system()} {platform.machine()}"
+    lines = [
+        f"{facts['processor']}, {facts['cores']} cores, {facts['memory_mib'] / 1024:.0f} GiB, {system}",
+        f"Python {platform.python_version()}, {told}" + (f", {services.versions}" if services else ""),
+        f"load when this began: {os.getloadavg()[0]:.2f}",
+    ]
+    return "\n".join(lines)
+
+
+def _write(results: list[Result], seconds: float, pairs: int, services: Services | None) -> None:
+    body = "\n\n".join(map(str, results))
+    command = f"python -m benchmarks --seconds {seconds:g} --pairs {pairs}"
+    told = HEAD.format(command=command, day=time.strftime("%Y-%m-%d"))
+    RESULTS.write_text(f"{told}\n```text\n{_machine(services)}\n\n{body}\n```\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Figures: two ways of doing the same, measured in turns, and how the one stands to the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way: the command that does it, and a function that does it and returns its rate."""
+
+    command: str
+    rate: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What is compared and what is wanted. ``sides``: ours and theirs, made once the machine's pace is known.
+
+    The ratio is ours over theirs; for ``at_most`` it is theirs over ours, so many times as long.
+    """
+
+    name: str
+    unit: str
+    target: float
+    sides: Callable[[], tuple[Side, Side]]
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rates of every pair."""
+
+    figure: Figure
+    commands: tuple[str, str]
+    pairs: tuple[tuple[float, float], ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """One a pair, lowest first."""
+        most = self.figure.at_most
+        return sorted(theirs / ours if most else ours / theirs for ours, theirs in self.pairs)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the median reaches the target."""
+        found = median(self.ratios)
+        return found <= self.figure.target if self.figure.at_most else found >= self.figure.target
+
+    def __str__(self) -> str:
+        figure, ratios = self.figure, self.ratios
+        wanted = f"{'at most' if figure.at_most else 'at least'} {figure.target:g}"
+        verdict = "reached" if self.reached else "MISSED"
+        lines = [f"{figure.name}: {median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f}); {wanted}: {verdict}"]
+        for which, command in enumerate(self.commands):
+            rates = [pair[which] for pair in self.pairs]
+            lines.append(f"    {median(rates):10,.1f} {figure.unit}   {command}")
+        return "\n".join(lines)
+
+
+def measure(figure: Figure, pairs: int) -> Result:
+    """Ours, theirs, ours, theirs, …"""
+    ours, theirs = figure.sides()
+    return Result(figure, (ours.command, theirs.command), tuple(_turns(figure, ours, theirs, pairs)))
+
+
+def _turns(figure: Figure, ours: Side, theirs: Side, pairs: int) -> Iterator[tuple[float, float]]:
+    for pair in range(pairs):
+        rates = ours.rate(), theirs.rate()
+        told = f"{rates[0]:,.1f} and {rates[1]:,.1f} {figure.unit}"
+        print(f"  {figure.name}, pair {pair + 1} of {pairs}: {told}", file=sys.stderr, flush=True)
+        yield rates

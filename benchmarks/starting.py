@@ -1,0 +1,23 @@
+"""Starting: ``scheduler --help`` beside a Python that does nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.pipeline import SCHEDULER, environment
+
+HELP = [*SCHEDULER, "--help"]
+NOTHING = [sys.executable, "-c", "pass"]
+
+
+def rate(command: list[str], seconds: float) -> float:
+    """Starts per second, one after another."""
+    settings = environment(str(Path.cwd()), {})
+    starts, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds or not starts:
+        subprocess.run(command, env=settings, check=True, stdout=subprocess.DEVNULL)
+        starts += 1
+    return starts / (time.perf_counter() - began)

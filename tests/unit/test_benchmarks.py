@@ -1,0 +1,66 @@
+"""The benchmarks run: tiny, and without a look at the clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import bare, loading, starting
+from benchmarks.figures import figures
+from benchmarks.pairs import Figure, Side, measure
+
+
+def side(command: str, *rates: float) -> Side:
+    left = iter(rates)
+    return Side(command, lambda: next(left))
+
+
+def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
+    sides = side("ours", 9.0, 10.0, 5.0), side("theirs", 10.0, 10.0, 10.0)
+
+    result = measure(Figure("a / b", "runs/s", 0.9, lambda: sides), 3)
+
+    assert result.reached
+    assert str(result).splitlines() == [
+        "a / b: 0.90 (0.50–1.00); at least 0.9: reached",
+        "           9.0 runs/s   ours",
+        "          10.0 runs/s   theirs",
+    ]
+
+
+def test_a_figure_that_must_not_be_long_is_turned_round():
+    sides = side("ours", 2.0), side("theirs", 30.0)
+
+    result = measure(Figure("a / b", "starts/s", 12.0, lambda: sides, at_most=True), 1)
+
+    assert not result.reached
+    assert str(result).startswith("a / b: 15.00 (15.00–15.00); at most 12: MISSED")
+
+
+def test_without_services_the_figures_that_need_them_are_left_out():
+    names = [figure.name for figure in figures(1.0, None)]
+
+    assert len(names) == 5
+    assert not any("distributed" in name or "PostgreSQL" in name or "Celery" in name for name in names)
+
+
+def test_the_bare_loop_solves_a_set_on_every_core():
+    assert bare.rate("cp-min-size", "medium", 1) > 0
+
+
+def test_puzzles_to_load_are_different_and_loaded_by_both_ways(tmp_path: Path):
+    path = tmp_path / "puzzles.txt"
+    loading.write_puzzles(path, 200)
+
+    assert len(set(path.read_text().split())) == 200
+    for how in ("loader", "bare"):
+        rate, peak_mib = loading.measured(how, f"sqlite:///{tmp_path}/{how}.db", path)
+        assert rate > 0
+        assert peak_mib > 0
+
+
+def test_starting_counts_starts_and_tells_of_failure():
+    assert starting.rate(starting.NOTHING, 0.0) > 0
+    with pytest.raises(Exception, match="non-zero exit status"):
+        starting.rate([*starting.NOTHING[:-1], "raise SystemExit(1)"], 0.0)
