@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -14,7 +15,8 @@ from workers.cores import usable_cores
 from workers.pools import queue_of
 from workers.queueing import slots_of
 
-LARGEST_SHARD = 500
+LARGEST_SHARD = 5_000
+SMALLEST_SHARD = 10  # a shift's worth of runs that all reach the default limit
 SHARDS_PER_SLOT = 4
 
 
@@ -42,15 +44,13 @@ def add_to(connection: Connection, batch_id: int, configurations: list[spelled.C
 def _shards(
     connection: Connection, batch_id: int, configurations: list[spelled.Configuration], ids: dict[str, int]
 ) -> list[dict[str, Any]]:
-    """Cut each configuration's runs: small enough that the last shard is no long tail, of at most LARGEST_SHARD."""
+    """Cut each configuration's runs for the slots that may work on them."""
     puzzles, repeats = connection.execute(select(Batch.puzzles, Batch.repeats).where(Batch.id == batch_id)).one()
     each = puzzles * repeats
     slots = slots_of(connection)
     rows = []
     for c in configurations:
         queue = queue_of(c.backend)
-        parallel = SHARDS_PER_SLOT * slots.get(queue, len(usable_cores()))
-        size = max(1, min(LARGEST_SHARD, math.ceil(each / parallel)))
         rows += [
             {
                 "batch_id": batch_id,
@@ -58,11 +58,27 @@ def _shards(
                 "queue": queue,
                 "state": ShardState.WAITING,
                 "start": start,
-                "stop": min(start + size, each),
+                "stop": stop,
                 "position": start,
                 "claimed_at_position": start,
                 "attempts": 0,
             }
-            for start in range(0, each, size)
+            for start, stop in cuts(each, slots.get(queue, len(usable_cores())))
         ]
     return rows
+
+
+def cuts(runs: int, slots: int) -> Iterator[tuple[int, int]]:
+    """Where shards start and stop: large ones first, as each costs its slot a moment, and ever smaller ones at the end.
+
+    No shard is more than half of what a slot may expect of the runs that are left, so that the slots come to an end
+    together ("guided self-scheduling": Polychronopoulos and Kuck, doi 10.1109/TC.1987.5009495).
+    """
+    start = 0
+    largest = min(LARGEST_SHARD, math.ceil(runs / (SHARDS_PER_SLOT * slots)))
+    smallest = min(SMALLEST_SHARD, largest)  # few runs on many slots: each gets some
+    while start < runs:
+        share = math.ceil((runs - start) / (2 * slots))
+        stop = min(runs, start + max(smallest, min(largest, share)))
+        yield start, stop
+        start = stop
