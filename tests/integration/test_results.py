@@ -1,0 +1,111 @@
+"""Answers as rows: the same on either database, checked, and stored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rows import make_batch, make_worker
+from sqlalchemy import Engine, func, select
+
+from models import Puzzle, Run, ShardState, Size
+from models.engine import reading, writing
+from problems.outcome import Answer, Stop
+from workers.results import Recorder
+from workers.shards import Claim, Planned, claim
+
+SOLVED = "1234341221434321"
+SIZE = '{"variables": {"integer": 16}, "constraints": {"AllDifferent row": 4, "AllDifferent box": 4}}'
+ANSWER = {
+    "answer": "solution",
+    "stop": "finished",
+    "assignment": [int(digit) for digit in SOLVED],
+    "build_s": 0.1,
+    "solve_s": 1e-7,
+    "wall_s": 0.30000000000000004,
+    "cpu_s": None,
+    "baseline_mib": 50.25,
+    "peak_mib": 51.5,
+    "counters": {"branches": 12345678901, "\N{GREEK SMALL LETTER PI}": 3},
+    "size": SIZE,
+    "detail": "",
+}
+
+
+@pytest.fixture
+def claimed(engine: Engine) -> Claim:
+    (shard_id,) = make_batch(engine, puzzles=3, size=3, state=ShardState.QUEUED)
+    found = claim(engine, shard_id, make_worker(engine))
+    assert found
+    return found
+
+
+@pytest.fixture
+def recorder(engine: Engine, claimed: Claim) -> Recorder:
+    return Recorder(engine, claimed, 1, [0, 1], 2)
+
+
+def plan(engine: Engine, at: int = 0) -> Planned:
+    with reading(engine) as connection:
+        puzzle = connection.scalars(select(Puzzle.id).order_by(Puzzle.id)).all()[at]
+    return Planned(at, 0, puzzle, "sudoku", SOLVED)
+
+
+def store(engine: Engine, recorder: Recorder, *rows: dict[str, Any]) -> list[Any]:
+    with writing(engine) as connection:
+        recorder.store(connection, list(rows))
+    with reading(engine) as connection:
+        return list(connection.execute(select(Run.__table__).order_by(Run.puzzle_id)))
+
+
+def test_every_column_comes_back_as_it_went_in(engine: Engine, recorder: Recorder):
+    row = recorder.row(plan(engine), ANSWER)
+
+    (found,) = store(engine, recorder, row)
+
+    assert {name: value for name, value in found._mapping.items() if name != "id"} == row
+    assert (found.answer, found.stop, found.holds, found.solution) == (Answer.SOLUTION, Stop.FINISHED, True, SOLVED)
+    assert (found.cores, found.threads, found.counters["branches"]) == ("0,1", 2, 12345678901)
+
+
+def test_a_run_that_is_there_stays_as_it_is(engine: Engine, recorder: Recorder):
+    first = recorder.row(plan(engine), ANSWER)
+    again = recorder.row(plan(engine), ANSWER | {"wall_s": 9.0})
+    other = recorder.row(plan(engine, 1), ANSWER)
+
+    store(engine, recorder, first)
+    found = store(engine, recorder, again, other)
+
+    assert [run.wall_s for run in found] == [ANSWER["wall_s"]] * 2
+
+
+def test_nothing_to_store_is_no_fault(engine: Engine, recorder: Recorder):
+    assert store(engine, recorder) == []
+
+
+def test_a_wrong_solution_is_found_out(engine: Engine, recorder: Recorder):
+    row = recorder.row(plan(engine), ANSWER | {"assignment": [1] * 16})
+
+    (found,) = store(engine, recorder, row)
+
+    assert (found.holds, found.solution) == (False, "1" * 16)
+
+
+def test_without_a_solution_there_is_nothing_to_check(engine: Engine, recorder: Recorder):
+    told = {"answer": "unknown", "stop": "crashed", "wall_s": 1.0, "signal": 11, "detail": 'NUL \0, "é", \\, \n'}
+
+    (found,) = store(engine, recorder, recorder.row(plan(engine), told))
+
+    assert (found.holds, found.solution, found.counters, found.size_id) == (None, None, None, None)
+    assert (found.signal, found.detail) == (11, 'NUL \\0, "é", \\, \n')
+
+
+def test_a_size_is_stored_once_with_its_totals(engine: Engine, recorder: Recorder, claimed: Claim):
+    another = Recorder(engine, claimed, 1, [0], 1)
+
+    rows = [recorder.row(plan(engine), ANSWER), another.row(plan(engine, 1), ANSWER)]
+
+    assert rows[0]["size_id"] == rows[1]["size_id"]
+    with reading(engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Size)) == 1
+        assert connection.execute(select(Size.variables, Size.constraints)).one() == (16, 8)
