@@ -17,9 +17,9 @@ from models import BatchState
 from problems.outcome import Word
 from scheduler.progress import Advance, Progress, is_over, progress
 
-LOOK_S = 0.1
+LOOK_S = 0.2
 COUNT_S = 0.25
-SHARE = 0.02  # of the time is what counting may take: the solvers need the rest
+SHARE = 0.01  # of the time is what counting may take: the solvers need the rest
 LINE_EVERY_S = 10.0
 WINDOW_S = 30.0  # the rate is that of the last half minute
 ALL = "all"
@@ -60,8 +60,8 @@ class Pace:
 
 def watch(engine: Engine, batch_id: int, console: Console, check: Callable[[], None] = lambda: None) -> Progress:
     """Show until the batch is over, and return where it then stood. ``check`` may raise to end it earlier."""
-    show = _bars if console.is_terminal else _lines
-    return show(_states(engine, batch_id, check), console)
+    show, every_s = (_bars, COUNT_S) if console.is_terminal else (_lines, LINE_EVERY_S)
+    return show(_states(engine, batch_id, check, every_s), console)
 
 
 def words(advance: Advance) -> str:
@@ -95,8 +95,8 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def _states(engine: Engine, batch_id: int, check: Callable[[], None]) -> Iterator[Progress]:
-    """Where the batch stands, again and again; the last one is how it ended."""
+def _states(engine: Engine, batch_id: int, check: Callable[[], None], every_s: float) -> Iterator[Progress]:
+    """Where the batch stands, every so many seconds at most; the last one is how it ended."""
     while True:
         started = time.monotonic()
         state = progress(engine, batch_id)
@@ -104,7 +104,7 @@ def _states(engine: Engine, batch_id: int, check: Callable[[], None]) -> Iterato
         if state.over:
             return
         took = time.monotonic() - started
-        due = time.monotonic() + max(COUNT_S, took / SHARE)
+        due = time.monotonic() + max(every_s, took / SHARE)
         while time.monotonic() < due and not is_over(engine, batch_id):
             check()
             time.sleep(LOOK_S)
