@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1 << 20
+READ = 4096
 PREFIX = "cagematch-"
 CONTROLLER = "memory"
 GONE_S = 2.0  # how long the kernel may take to notice that a group's last process has ended
@@ -38,6 +39,7 @@ class MemoryGroup:
         self._folder = folder
         self._files = files
         self._limit_mib = 0
+        self._events = -1  # open once: it is read a hundred times a second
 
     @classmethod
     def create(
@@ -74,13 +76,18 @@ class MemoryGroup:
     def kills(self) -> int:
         """How many processes of the group the kernel has killed for memory."""
         try:
-            with open(self._folder / self._files.events, encoding="ascii") as file:
-                return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+            if self._events < 0:
+                self._events = os.open(self._folder / self._files.events, os.O_RDONLY)
+            lines = os.pread(self._events, READ, 0).splitlines()
         except OSError:
             return 0
+        return next((int(line.split()[1]) for line in lines if line.startswith(b"oom_kill ")), 0)
 
     def remove(self) -> None:
         """Remove the group, whose processes have ended."""
+        if self._events >= 0:
+            os.close(self._events)
+            self._events = -1
         deadline = time.monotonic() + GONE_S
         while self._folder.exists():
             try:
