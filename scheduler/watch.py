@@ -113,7 +113,7 @@ def _states(engine: Engine, batch_id: int, check: Callable[[], None], every_s: f
 def _bars(states: Iterator[Progress], console: Console) -> Progress:
     paces: dict[str, Pace] = {}
     tasks: dict[str, TaskID] = {}
-    with Bars(*_columns(console), console=console, refresh_per_second=8) as bars:
+    with Bars(*_columns(console), console=console, refresh_per_second=4) as bars:
         for state in states:
             rows = (
                 [*state.configurations, state.together(ALL)] if len(state.configurations) > 1 else state.configurations

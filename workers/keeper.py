@@ -55,6 +55,7 @@ class Keeper:
         self._cold: set[str] = set()  # configurations whose warm-up had to be killed
         self._tidy = True  # nothing lives beside the sandboxes
         self._looks = 0
+        self._tick_s = TICK_S
         self._woke = time.monotonic()
 
     def serve(self) -> None:
@@ -93,7 +94,7 @@ class Keeper:
         ends.register(handle.pidfd, select.POLLIN)
         if self._docket.sent == 1:
             ends.register(handle.answers, select.POLLIN)
-        return any(end == self._worker.fileno() for end, _ in ends.poll(1000 * TICK_S))
+        return any(end == self._worker.fileno() for end, _ in ends.poll(1000 * self._tick_s))
 
     def _receive(self) -> None:
         try:
@@ -209,7 +210,9 @@ class Keeper:
 
     def _watch(self, handle: Handle, gap: float) -> None:
         if self._is_young(handle.page.running()):
+            self._tick_s = 2 * TICK_S  # while runs are over before they are looked at, fewer looks do
             return
+        self._tick_s = TICK_S
         sample = self._census.take(handle, self._handles.values())
         running = sample.running
         if sample.suspended or (running and gap > GAP_S):
