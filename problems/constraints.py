@@ -49,4 +49,16 @@ class NotEqual:
         return assignment[self.scope[0]] != assignment[self.scope[1]]
 
 
-Constraint = AllDifferent | Sum | NotEqual
+@dataclass(frozen=True, slots=True)
+class Less:
+    """The first variable of ``scope`` is less than the second."""
+
+    scope: tuple[int, int]
+    role: str
+
+    def holds(self, assignment: Sequence[int]) -> bool:
+        """Whether the first value is less than the second."""
+        return assignment[self.scope[0]] < assignment[self.scope[1]]
+
+
+Constraint = AllDifferent | Sum | NotEqual | Less

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.problem import Rules
 
 
@@ -30,9 +30,16 @@ def pairwise(rules: Rules) -> tuple[Constraint, ...]:
     return (*pairs.values(), *rest)
 
 
+# What `direct` can encode: all that a backend need name which posts nothing but atoms and rows.
+ENCODED = (AllDifferent, Sum, NotEqual, Less)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states."""
+    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states.
+
+    ``low`` is ``high``, or what the sum cannot fall below: a row is an equality or bounded above, and no more.
+    """
 
     atoms: tuple[int, ...]
     weights: tuple[int, ...]
@@ -66,7 +73,8 @@ def direct(rules: Rules) -> Direct:
     """Encode the rules with one 0/1 atom per variable and value.
 
     Each variable takes exactly one value. ``AllDifferent`` over as many variables as there are values is
-    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality.
+    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality. ``Less`` is one inequality
+    a value t: the first variable takes t or more, or the second t or less, but not both.
     """
     atoms = tuple((v, value) for v, domain in enumerate(rules.domains) for value in domain)
     number = {atom: at for at, atom in enumerate(atoms)}
@@ -85,6 +93,13 @@ def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], 
         pairs = [(number[v, value], value) for v in scope for value in rules.domains[v]]
         total = constraint.total
         return [Row(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
+    if isinstance(constraint, Less):
+        (a, values), (b, others) = ((v, rules.domains[v]) for v in scope)
+        return [
+            _row([number[a, v] for v in values if v >= t] + [number[b, v] for v in others if v <= t], 0, 1, role)
+            for t in values
+            if others[0] <= t
+        ]
     values = sorted({value for v in scope for value in rules.domains[v]})
     low = int(isinstance(constraint, AllDifferent) and len(values) == len(scope))
     holders = ([number[v, value] for v in scope if (v, value) in number] for value in values)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cases import Case, cases
 
-from problems.constraints import AllDifferent, NotEqual, Sum
+from problems.constraints import AllDifferent, Less, NotEqual, Sum
 from problems.errors import ConfigurationError
 from problems.kinds import KINDS
 from problems.outcome import Answer, Stop, Task
@@ -67,6 +67,10 @@ PUZZLES = {
     "nothing to choose": Problem(rules_of([Sum((0, 1, 2), 3, "cage")], (1,), (1,), (1,))),
     "wrong with nothing to choose": Problem(rules_of([Sum((0, 1), 3, "cage")], (1,), (1,))),
     "zero and less": Problem(rules_of([Sum((0, 1), -3, "cage"), NotEqual((0, 1), "line")], (-3, 0), (-3, 0, 2))),
+    "in order": Problem(rules_of([Less((0, 1), "sign"), Less((1, 2), "sign")], (2, 5, 9), (1, 4, 5), (3, 4, 5))),
+    "in a circle": Problem(rules_of([Less((0, 1), "sign"), Less((1, 0), "sign")], (1, 2, 3), (1, 2, 3))),
+    "never less": Problem(rules_of([Less((0, 1), "sign")], (4, 5), (1, 4))),
+    "always less": Problem(rules_of([Less((0, 1), "sign")], (1, 2), (3,))),
     "large": Problem(rules_of([Sum((0, 1), 3_000, "cage")], (1_000, 2_500), (500, 1_500, 2_000))),
 }
 WITHOUT = (
@@ -76,6 +80,8 @@ WITHOUT = (
     "unlike itself",
     "givens alike",
     "wrong with nothing to choose",
+    "in a circle",
+    "never less",
 )
 CHOSEN = {spelled: configuration(spelled) for spelled in SPELLED}
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from problems.constraints import AllDifferent, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from problems.rewrite import Direct, direct
+from problems.rewrite import ENCODED, Direct, direct
 from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = ENCODED
 TASKS = (Task.SOLVE,)
 STATUS = {
     0: SOLVED,  # OPTIMAL

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import direct
@@ -26,7 +26,7 @@ from workers.backends.contract import (
     Size,
 )
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE,)
 STATUS = {
     "OPTIMAL": SOLVED,
@@ -116,6 +116,12 @@ def _(constraint: Sum, model: Any, variables: list[Any]) -> None:
 def _(constraint: NotEqual, model: Any, variables: list[Any]) -> None:
     a, b = constraint.scope
     model.add(variables[a] != variables[b])
+
+
+@post.register
+def _(constraint: Less, model: Any, variables: list[Any]) -> None:
+    a, b = constraint.scope
+    model.add(variables[a] < variables[b])
 
 
 def _booleans(model: Any, problem: Problem) -> Any:

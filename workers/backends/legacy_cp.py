@@ -11,12 +11,12 @@ from collections import Counter
 from functools import singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE,)
 # NextSolution says False both when the tree is exhausted and when a limit was crossed, and Python is not
 # given the limit's own word. Measured time tells them apart; in doubt it was the limit, never a proof.
@@ -111,3 +111,9 @@ def _(constraint: Sum, solver: Any, variables: list[Any]) -> None:
 def _(constraint: NotEqual, solver: Any, variables: list[Any]) -> None:
     a, b = constraint.scope
     solver.Add(variables[a] != variables[b])
+
+
+@post.register
+def _(constraint: Less, solver: Any, variables: list[Any]) -> None:
+    a, b = constraint.scope
+    solver.Add(variables[a] < variables[b])

@@ -8,16 +8,15 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
-from problems.constraints import AllDifferent, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem
-from problems.rewrite import Direct, direct
+from problems.rewrite import ENCODED, Direct, direct
 from workers.backends._linear import HALF, size
 from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = ENCODED
 TASKS = (Task.SOLVE,)
 # (status, sol_status): with a time limit PuLP says Optimal where only sol_status tells a limit.
 STATUS = {
