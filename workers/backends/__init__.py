@@ -33,6 +33,12 @@ BACKENDS: dict[str, Entry] = {
     "legacy-cp": Entry("workers.backends.legacy_cp", "ortools"),
     "scip": Entry("workers.backends.scip", "ortools"),
     "cbc": Entry("workers.backends.cbc", "ortools"),
+    "highs": Entry("workers.backends.highs", "ortools"),
+    "bop": Entry("workers.backends.bop", "ortools"),
+    "sat-mip": Entry("workers.backends.sat_mip", "ortools"),
+    "clp": Entry("workers.backends.clp", "ortools"),
+    "glop": Entry("workers.backends.glop", "ortools"),
+    "pdlp": Entry("workers.backends.pdlp", "ortools"),
     "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
     "backtracking": Entry("workers.backends.backtracking", "python"),
 }

@@ -6,10 +6,11 @@ Documentation: PuLP's reference of ``PULP_CBC_CMD`` and of its status codes.
 from __future__ import annotations
 
 import tempfile
+from functools import lru_cache
 from typing import Any
 
 from problems.outcome import Task
-from problems.problem import Problem
+from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
 from workers.backends._linear import HALF, size
 from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter
@@ -30,6 +31,7 @@ STATUS = {
     (-3, 0): FAILED,  # Undefined
 }
 PARAMETERS: dict[str, Parameter] = {}
+Model = tuple[Any, list[Any], Direct]
 
 
 def version() -> str:
@@ -43,24 +45,33 @@ def version() -> str:
     return f"{cbc} (PuLP {pulp.VERSION})"
 
 
-def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Direct]:  # noqa: ARG001 - nothing to set
+def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+    """Copy the rules' program and give its variables the bounds of the puzzle; it is of use until the next build."""
+    encoding = direct(problem.rules)
+    program, atoms = _program(problem.rules)
+    for atom in atoms:
+        atom.lowBound, atom.varValue, atom.dj = 0, None, None
+    for given in problem.givens:
+        atoms[encoding.number[given]].lowBound = 1
+    return program.copy(), atoms, encoding
+
+
+@lru_cache(maxsize=64)
+def _program(rules: Rules) -> tuple[Any, list[Any]]:
     import pulp
 
-    encoding = direct(problem.rules)
-    fixed = {encoding.number[given] for given in problem.givens}
-    atoms = [
-        pulp.LpVariable(f"a{a}", lowBound=int(a in fixed), upBound=1, cat="Integer") for a in range(len(encoding.atoms))
-    ]
-    model = pulp.LpProblem("p", pulp.LpMinimize)
-    model.setObjective(pulp.LpAffineExpression(constant=0))
+    encoding = direct(rules)
+    atoms = pulp.LpVariable.matrix("a", range(len(encoding.atoms)), 0, 1, "Integer")
+    program = pulp.LpProblem("p", pulp.LpMinimize)
+    program.setObjective(pulp.LpAffineExpression(constant=0))
     for at, row in enumerate(encoding.rows):
-        terms = pulp.LpAffineExpression(zip((atoms[a] for a in row.atoms), row.weights, strict=True))
+        terms = pulp.LpAffineExpression({atoms[a]: weight for a, weight in zip(row.atoms, row.weights, strict=True)})
         sense = pulp.LpConstraintEQ if row.low == row.high else pulp.LpConstraintLE
-        model.addConstraint(pulp.LpConstraint(terms, sense, f"r{at}", row.high))
-    return model, atoms, encoding
+        program.addConstraint(pulp.LpConstraint(terms, sense, f"r{at}", row.high))
+    return program, atoms
 
 
-def search(model: tuple[Any, list[Any], Direct], limit_s: float) -> Found:
+def search(model: Model, limit_s: float) -> Found:
     import pulp
 
     program, atoms, encoding = model
