@@ -65,4 +65,5 @@ COUNTS: dict[str, Callable[[Any], tuple[int, int]]] = {
     **dict.fromkeys(("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp"), _linear),
     "pulp-cbc": lambda m: (len(m[1]), m[0].numConstraints()),
     "backtracking": lambda m: (len(m[0]), len(m[1][-1])),
+    "propagation": lambda m: (len(m[0]), len(m[1])),
 }

@@ -39,14 +39,14 @@ MANY = {
         "cp-sat-fast",
         "cp-sat",
     ),
-    "legacy-cp": ("legacy-cp", "cp-simple", "cp-min-size"),
+    "legacy-cp": ("legacy-cp", "cp-simple", "cp-min-size", "legacy-cp:alldifferent=values"),
 }
 SPELLED = [spelled for name in BACKENDS for spelled in MANY.get(name, (name,))]
 RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is no answer, and no proof
 # What a backend is a match for: on other cases it may time out, and must not err.
 EASY = {"backtracking": ("small",)}
 HASTE_S = 0.05
-FILES = {"sudoku": ("small", "nine", "search", "large")}
+FILES = {"sudoku": ("small", "nine", "search", "large", "variants")}
 CASES = [(kind, case) for kind in KINDS for case in cases(*FILES[kind])]
 
 
@@ -289,6 +289,15 @@ def test_every_strategy_of_the_legacy_solver_solves_and_refutes():
     for chosen in configurations(["legacy-cp:var=*,val=*"]):
         assert measure(chosen, solvable, 1, LIMIT_S).answer is Answer.SOLUTION, chosen.text
         assert measure(chosen, without, 1, LIMIT_S).answer is Answer.NONE, chosen.text
+
+
+def test_the_random_strategies_of_the_legacy_solver_follow_the_seed():
+    random = configuration("legacy-cp:var=CHOOSE_RANDOM,val=ASSIGN_RANDOM_VALUE")
+
+    counters = [measured(random, ("sudoku", "1..............."), LIMIT_S, seed).counters for seed in (1, 1, 2, 3, 4)]
+
+    assert counters[0] == counters[1]
+    assert any(one != counters[0] for one in counters)
 
 
 @pytest.mark.parametrize("seed", [0, 2**31, 2**63, -1])

@@ -41,6 +41,7 @@ BACKENDS: dict[str, Entry] = {
     "pdlp": Entry("workers.backends.pdlp", "ortools"),
     "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
     "backtracking": Entry("workers.backends.backtracking", "python"),
+    "propagation": Entry("workers.backends.propagation", "python"),
 }
 
 
