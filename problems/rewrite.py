@@ -94,16 +94,22 @@ def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], 
         total = constraint.total
         return [Row(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
     if isinstance(constraint, Less):
-        (a, values), (b, others) = ((v, rules.domains[v]) for v in scope)
-        return [
-            _row([number[a, v] for v in values if v >= t] + [number[b, v] for v in others if v <= t], 0, 1, role)
-            for t in values
-            if others[0] <= t
-        ]
+        return _less(constraint, rules, number)
     values = sorted({value for v in scope for value in rules.domains[v]})
     low = int(isinstance(constraint, AllDifferent) and len(values) == len(scope))
     holders = ([number[v, value] for v in scope if (v, value) in number] for value in values)
     return [_row(atoms, low, 1, role) for atoms in holders]
+
+
+def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+    a, b = constraint.scope
+    rows = []
+    for t in rules.domains[a]:
+        smaller = [number[b, value] for value in rules.domains[b] if value <= t]
+        if smaller:
+            larger = [number[a, value] for value in rules.domains[a] if value >= t]
+            rows.append(_row(larger + smaller, 0, 1, constraint.role))
+    return rows
 
 
 def _row(atoms: list[int], low: int, high: int, role: str) -> Row:

@@ -6,7 +6,7 @@
     ..3.2.6..                                    |..3|.2.|6..|
     9..3.5..1                                    |9..|3.5|..1|
 
-A line ``2x3:`` before a grid gives the shape of its boxes (rows x columns).
+A line ``2x3:`` before a grid gives the shape of its boxes (rows x columns); one like ``X:`` says what holds besides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDTHS = (4, 6, 8, 9, 10, 12, 15, 16, 20, 25, 30, 36)
 UPRIGHT = "|│║┃!"
 LEVEL = "+*=-_─═━┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝╟╫╢╤╧╪"
 BORDER = re.compile(rf"[\s{UPRIGHT}{re.escape(LEVEL)}]+")
-SHAPE = re.compile(r"\s*([0-9]+[xX][0-9]+:)\s*")
+SHAPE = re.compile(r"\s*((?:(?:[XWCxwc]|[0-9]+[xX][0-9]+):)+)\s*")
 WORD = re.compile(r"\s*[^\W\d_]{2}")
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+# What stands in front of the cells ends with a colon, too; no count has more than nine digits.
+CASE = re.compile(r"(.+?):([0-9]{1,9})(?::([^:]+))?")
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 
@@ -29,7 +32,5 @@ def cases(*names: str) -> list[Case]:
 
 
 def _case(line: str, name: str) -> Case:
-    fields = line.split(":")
-    shape = fields.pop(0) + ":" if "x" in fields[0] else ""
-    puzzle, count, *solution = fields
-    return Case(shape + puzzle, int(count), solution[0] if solution else None, name)
+    puzzle, count, solution = CASE.fullmatch(line).groups()
+    return Case(puzzle, int(count), solution, name)
