@@ -92,6 +92,12 @@ def place(cell: int, n: int) -> str:
     return f"r{row + 1}c{column + 1}"
 
 
+def besides(shape: Shape) -> str:
+    """A line about what the options add, for below a drawing; nothing when there are none."""
+    added = ", ".join(OPTIONS[option] for option in shape.options)
+    return f"\n{added} hold every value, too" if added else ""
+
+
 def _block(top: int, left: int, shape: Shape) -> tuple[int, ...]:
     return tuple((top + r) * shape.n + left + c for r in range(shape.rows) for c in range(shape.columns))
 

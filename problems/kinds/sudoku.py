@@ -22,7 +22,7 @@ from functools import lru_cache
 from problems.constraints import AllDifferent
 from problems.kinds import _clues
 from problems.kinds._drawing import LIGHT, NONE, lattice
-from problems.kinds._shape import LARGEST, OPTIONS, SQUARE_9, SYMBOLS, Shape, place, shape_of, units
+from problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
 from problems.problem import Problem, Rules
 
 
@@ -68,8 +68,7 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
     shape, start, end = shape_of(text)
     body = text[start:end] if solution is None else digits(text, solution)
     drawn = _with_regions(shape, body) if shape.regions else _with_boxes(shape, body)
-    besides = ", ".join(OPTIONS[option] for option in shape.options)
-    return drawn + (f"\n{besides} hold every value, too" if besides else "")
+    return drawn + besides(shape)
 
 
 def _with_regions(shape: Shape, body: str) -> str:

@@ -37,7 +37,7 @@ def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool
     work(connections, engine, batch_id, wait=wait)
 
 
-def load(words: list[str], kind: str, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
+def load(words: list[str], kind: str | None, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
     """Read every file before anything is stored; name the faults of all of them together."""
     from scheduler import loading
 

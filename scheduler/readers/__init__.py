@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from problems.errors import InputError
-from scheduler.readers import grid, lines
-from scheduler.readers.entries import Entry, Misread
+from scheduler.readers import grid, jsonl, lines
+from scheduler.readers.entries import Entry, Misread, Told
 
 
 class Reader(Protocol):
@@ -20,11 +20,15 @@ class Reader(Protocol):
     def recognises(self, content: list[str]) -> bool:
         """Whether the lines look like this format. The first reader in the table that says so is taken."""
 
+    def kind(self, content: list[str]) -> Told | None:
+        """The kind of puzzle that the lines say they hold, and where they say it."""
+
     def read(self, content: list[str]) -> Iterator[Entry | Misread]:
         """Yield each puzzle, or what is wrong with a line."""
 
 
 READERS: dict[str, Reader] = {
+    "jsonl": jsonl,
     "grid": grid,
     "lines": lines,
 }

@@ -14,10 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scheduler.readers.entries import Entry, Misread
+from scheduler.readers.entries import Entry, Misread, told_kind
 
 PUZZLE = re.compile(r"\s*((?:(?:[A-Za-z]|[0-9]+[xX][0-9]+):)*[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"
+
+
+kind = told_kind
 
 
 def recognises(content: list[str]) -> bool:  # noqa: ARG001

@@ -8,6 +8,8 @@ from pathlib import Path
 
 # What stands in front of the cells ends with a colon, too; no count has more than nine digits.
 CASE = re.compile(r"(.+?):([0-9]{1,9})(?::([^:]+))?")
+# The files of a kind that has not just one, named after it.
+FILES = {"sudoku": ("small", "nine", "search", "large", "variants")}
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 
@@ -29,6 +31,11 @@ def cases(*names: str) -> list[Case]:
         for number, line in enumerate((DATA / f"{name}.txt").read_text().splitlines(), 1)
         if line and not line.startswith("#")
     ]
+
+
+def cases_of(kind: str) -> list[Case]:
+    """Every case of a kind."""
+    return cases(*FILES.get(kind, (kind,)))
 
 
 def _case(line: str, name: str) -> Case:
