@@ -23,10 +23,11 @@ class Pool:
     about: str
 
 
+LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")
 POOLS: dict[str, Pool] = {
     "cp-sat": Pool(("cp-sat",), "four searches a solve (num_search_workers=4)"),
     "legacy-cp": Pool(("legacy-cp",), "one thread a solve"),
-    "mip": Pool(("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp", "pulp-cbc"), "one thread a solve"),
+    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread a solve"),
     OTHER: Pool(("backtracking", "propagation"), "one thread a solve; every optional backend too"),
 }
 

@@ -59,11 +59,34 @@ def _linear(model: Any) -> tuple[int, int]:
     return model[0].NumVariables(), model[0].NumConstraints()
 
 
+def _sat(model: Any) -> tuple[int, int]:
+    return model[0].nof_vars(), model[0].nof_clauses()
+
+
+def statuses(backend: str) -> set[object]:
+    """Every status that a backend's library lists."""
+    if backend == "highspy":
+        import highspy
+
+        return set(highspy.HighsModelStatus.__members__)
+    if backend == "pyscipopt":
+        from pyscipopt import SCIP_STATUS
+
+        return {name.lower() for name in dir(SCIP_STATUS) if name.isupper()}
+    import z3
+
+    return {str(status) for status in (z3.sat, z3.unsat, z3.unknown)}
+
+
 COUNTS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "cp-sat": lambda m: (len(m[0].proto.variables), len(m[0].proto.constraints)),
     "legacy-cp": lambda m: (len(m[1]), m[0].Constraints()),
     **dict.fromkeys(("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp"), _linear),
-    "pulp-cbc": lambda m: (len(m[1]), m[0].numConstraints()),
+    **dict.fromkeys(("pulp-cbc", "pulp-highs", "pulp-scip"), lambda m: (len(m[1]), m[0].numConstraints())),
+    "highspy": lambda m: (m[0].getNumCol(), m[0].getNumRow()),
+    "pyscipopt": lambda m: (m[0].getNVars(transformed=False), m[0].getNConss(transformed=False)),
+    **dict.fromkeys(("cadical", "glucose"), _sat),
+    "exact-cover": lambda m: (len(m[1]), m[0].shape[1]),
     "backtracking": lambda m: (len(m[0]), len(m[1][-1])),
     "propagation": lambda m: (len(m[0]), len(m[1])),
 }

@@ -42,6 +42,17 @@ BACKENDS: dict[str, Entry] = {
     "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
     "backtracking": Entry("workers.backends.backtracking", "python"),
     "propagation": Entry("workers.backends.propagation", "python"),
+    "cadical": Entry("workers.backends.cadical", "python-sat", extra="sat"),
+    "glucose": Entry("workers.backends.glucose", "python-sat", extra="sat"),
+    "exact-cover": Entry("workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
+    "z3": Entry("workers.backends.z3", "z3", extra="z3"),
+    "clingo": Entry("workers.backends.clingo", "clingo", extra="clingo"),
+    "choco": Entry("workers.backends.choco", "choco", extra="choco"),
+    "pumpkin": Entry("workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
+    "highspy": Entry("workers.backends.highspy", "highspy", extra="highspy"),
+    "pyscipopt": Entry("workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
+    "pulp-highs": Entry("workers.backends.pulp_highs", "highspy", extra="highspy"),
+    "pulp-scip": Entry("workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
 }
 
 
