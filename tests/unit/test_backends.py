@@ -36,9 +36,13 @@ MANY = {
         "cp-sat:workers=1",
         "cp-sat:workers=1,encoding=bool",
         "cp-sat:workers=1,presolve=off",
+        "cp-sat:workers=1,cages=sets",
+        "cp-sat:workers=1,cages=sets,encoding=bool",
         "cp-sat-fast",
         "cp-sat",
     ),
+    "scip": ("scip", "scip:cages=sets"),
+    "cadical": ("cadical", "cadical:cages=sets"),
     "legacy-cp": ("legacy-cp", "cp-simple", "cp-min-size", "legacy-cp:alldifferent=values"),
 }
 SPELLED = [spelled for name in BACKENDS for spelled in MANY.get(name, (name,))]
@@ -83,6 +87,28 @@ PUZZLES = {
     "in a circle": Problem(rules_of([Less((0, 1), "sign"), Less((1, 0), "sign")], (1, 2, 3), (1, 2, 3))),
     "never less": Problem(rules_of([Less((0, 1), "sign")], (4, 5), (1, 4))),
     "always less": Problem(rules_of([Less((0, 1), "sign")], (1, 2), (3,))),
+    "in other words": Problem(
+        rules_of([Sum((0, 2), 4, "link"), Sum((1, 3), 4, "link"), Less((2, 3), "sign")], *((1, 2, 3),) * 4), ((0, 3),)
+    ),
+    "one in other words, and not": Problem(
+        rules_of(
+            [Sum((0, 1), 0, "link"), AllDifferent((0, 2), "row"), Sum((1, 2), 0, "link")], (-1, 1), (-1, 1), (-1, 1)
+        )
+    ),
+    # 1 + 5 and 2 + 4, 1 + 2 + 3: one way only for both.
+    "sets": Problem(
+        rules_of(
+            [
+                Sum((0, 1), 6, "cage"),
+                AllDifferent((0, 1, 2, 3), "row"),
+                Sum((3, 4, 5), 6, "cage"),
+                AllDifferent((3, 4, 5), "cage"),
+                Less((0, 1), "sign"),
+                Less((1, 2), "sign"),
+            ],
+            *((1, 2, 3, 4, 5),) * 6,
+        )
+    ),
     "large": Problem(rules_of([Sum((0, 1), 3_000, "cage")], (1_000, 2_500), (500, 1_500, 2_000))),
 }
 WITHOUT = (
@@ -93,6 +119,7 @@ WITHOUT = (
     "givens alike",
     "wrong with nothing to choose",
     "in a circle",
+    "one in other words, and not",
     "never less",
 )
 RAN: Counter[str] = Counter()
@@ -127,7 +154,7 @@ def installed(name: str) -> bool:
 
 def require(name: str) -> None:
     if not installed(name):
-        pytest.skip(f"{name} is not installed: pip install 'cagematch[{entry(name).extra}]'")
+        pytest.skip(f"{name} is not installed: {entry(name).cure(name)}")
 
 
 def gave_up(chosen: Configuration, found: Measured) -> bool:
@@ -147,7 +174,7 @@ def lacks(chosen: Configuration, problem: Problem) -> bool:
 
 
 def test_every_backend_of_the_original_comparison_is_installed():
-    required = [name for name, found in BACKENDS.items() if found.extra is None]
+    required = [name for name, found in BACKENDS.items() if not found.optional]
 
     assert {"cp-sat", "legacy-cp", "scip", "cbc", "clp", "glop", "bop", "sat-mip", "backtracking"} <= set(required)
     assert all(map(installed, required))
@@ -375,7 +402,7 @@ def test_a_backend_that_cannot_run_here_has_no_version(monkeypatch, error):
     assert version("scip") is None
 
 
-@pytest.mark.parametrize("name", [name for name, found in BACKENDS.items() if found.extra])
+@pytest.mark.parametrize("name", [name for name, found in BACKENDS.items() if found.optional])
 def test_a_backend_without_its_library_is_not_installed(name: str):
     libraries = (
         "pysat",
@@ -389,8 +416,9 @@ def test_a_backend_without_its_library_is_not_installed(name: str):
         "minizinc",
     )
     script = f"""
-import sys
+import os, sys
 sys.modules |= dict.fromkeys({libraries!r})
+os.environ["PATH"] = ""
 from workers.backends import version
 print(version({name!r}))
 """

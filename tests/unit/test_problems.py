@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from problems.constraints import AllDifferent, Less, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Less, NotEqual, Sum
 from problems.errors import CagematchError, Fault, FileError, InputError, PuzzleError, UnknownStatus
 from problems.problem import Problem, Puzzle, Rules
 from problems.rewrite import direct, pairwise
@@ -29,6 +29,7 @@ PROBLEM = Problem(RULES, ((1, 2),))
         (Sum((0,), -1, "cage"), [-1], [1]),
         (Sum((), 0, "cage"), [5], None),
         (NotEqual((0, 2), "line"), [1, 1, 2], [1, 2, 1]),
+        (AllowedSets((2, 0), ((1, 4), (2, 3)), "cage"), [1, 9, 4], [1, 9, 3]),
         (Less((2, 0), "sign"), [2, 9, 1], [1, 9, 1]),
         (Less((0, 1), "sign"), [-2, -1], [2, 1]),
     ],

@@ -14,6 +14,7 @@ from typing import Any
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
+from problems.sets import posted
 from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
 
 HANDLES = ENCODED
@@ -42,11 +43,12 @@ def version(engine: str) -> str:
     return told if any(symbol.isdigit() for symbol in told) else f"of OR-Tools {ortools.__version__}"
 
 
-def build(engine: str, problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+def build(engine: str, problem: Problem, order: Order) -> Model:
     """Load one binary an atom and one linear constraint a row; clues are bounds."""
     solver = _solver(engine)
-    encoding = direct(problem.rules)
-    solver.LoadModelFromProto(_program(problem.rules))
+    rules = posted(problem.rules, order.settings.get("cages", "sum"))
+    encoding = direct(rules)
+    solver.LoadModelFromProto(_program(rules))
     for given in problem.givens:
         solver.variable(encoding.number[given]).SetLb(1)
     return solver, encoding
@@ -96,7 +98,7 @@ def _solver(engine: str) -> Any:
     return solver
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - no setting changes the program
+def size(rules: Rules, settings: Settings) -> Size:
     """Count the binaries and the rows by role."""
-    encoding = direct(rules)
+    encoding = direct(posted(rules, settings.get("cages", "sum")))
     return Size({"binary": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))

@@ -12,6 +12,7 @@ from problems.clauses import clauses
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct
+from problems.sets import posted
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
 
 HANDLES = ENCODED
@@ -29,9 +30,9 @@ def version(told: str) -> str:
     return f"{told} (python-sat {pysat.__version__})"
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
+def size(rules: Rules, settings: Settings) -> Size:
     """Count the literals, and the clauses by role."""
-    found = clauses(rules)
+    found = clauses(posted(rules, settings["cages"]))
     auxiliary = found.literals - len(found.encoding.atoms)
     return Size(
         {"Boolean": len(found.encoding.atoms)} | ({"auxiliary": auxiliary} if auxiliary else {}),
@@ -39,11 +40,11 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
     )
 
 
-def build(solver: str, problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+def build(solver: str, problem: Problem, order: Order) -> Model:
     """Give a new solver the rules' clauses, and the clues as clauses of one literal."""
     from pysat.solvers import Solver
 
-    found = clauses(problem.rules)
+    found = clauses(posted(problem.rules, order.settings["cages"]))
     made = Solver(name=solver, bootstrap_with=found.clauses)
     for literal in found.givens(problem.givens):
         made.add_clause([literal])

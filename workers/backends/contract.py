@@ -30,6 +30,10 @@ class Parameter:
     help: str = ""
 
 
+# Of backends that tell sums in either way; `problems.sets.posted` does what it says.
+CAGES = Parameter("sum", ("sum", "sets"), help="a cage as an equation, or as the sets of values that add up to it")
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search came back with.

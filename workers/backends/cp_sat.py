@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import direct
+from problems.sets import posted
 from workers.backends import _sat_parameters
 from workers.backends._sat_parameters import parameter
 from workers.backends.contract import (
+    CAGES,
     FAILED,
     OUT_OF_TIME,
     REFUTED,
@@ -32,7 +34,7 @@ from workers.backends.contract import (
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "parameter", "search", "size", "version"]
 
-HANDLES = (AllDifferent, Sum, NotEqual, Less)
+HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = (Task.SOLVE,)
 STATUS = {
     "OPTIMAL": SOLVED,
@@ -44,6 +46,7 @@ STATUS = {
 PARAMETERS = {
     "workers": Parameter(4, least=1, help="parallel searches (num_search_workers)"),
     "encoding": Parameter("int", ("int", "bool"), help="one integer a variable, or one Boolean a value"),
+    "cages": CAGES,
     "presolve": Parameter("on", ("on", "off"), help="simplify the model first (cp_model_presolve)"),
     "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's"),
     "log": Parameter("off", ("off", "on"), help="keep the solver's log with the run (log_search_progress)"),
@@ -59,11 +62,21 @@ def version() -> str:
 
 
 def size(rules: Rules, settings: Settings) -> Size:
+    rules = posted(rules, settings["cages"])
     if settings["encoding"] == "int":
-        posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
-        return Size({"integer": len(rules.domains)}, posted)
+        told = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
+        choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
+        for choice in choices:
+            told[f"domain {choice.role}"] += len(choice.sets) * len(choice.scope)
+            told[f"exactly one {choice.role}"] += 1
+        sets = sum(len(choice.sets) for choice in choices)
+        return Size({"integer": len(rules.domains)} | ({"Boolean": sets} if sets else {}), told)
     encoding = direct(rules)
-    return Size({"Boolean": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))
+    told = Counter(f"linear {row.role}" for row in encoding.rows)
+    for row in encoding.rows:
+        if row.link:
+            told[f"clause {row.role}"] += len(row.atoms)
+    return Size({"Boolean": len(encoding.atoms)}, told)
 
 
 def build(problem: Problem, order: Order) -> Model:
@@ -81,7 +94,7 @@ def build(problem: Problem, order: Order) -> Model:
         parameters.log_search_progress, parameters.log_to_stdout = True, False
         solver.log_callback = log.append
     fill = _integers if order.settings["encoding"] == "int" else _booleans
-    model, decode = fill(problem)
+    model, decode = fill(Problem(posted(problem.rules, order.settings["cages"]), problem.givens))
     return model, solver, decode, log
 
 
@@ -102,7 +115,8 @@ def _integers(problem: Problem) -> tuple[Any, Decode]:
         domain = variables[variable].domain
         domain.clear()
         domain.extend((value, value))
-    return model, list
+    # Booleans of the model's own come behind the puzzle's variables.
+    return model, lambda solution: solution[: len(problem.rules.domains)]
 
 
 def _booleans(problem: Problem) -> tuple[Any, Decode]:
@@ -134,7 +148,9 @@ def _boolean_model(rules: Rules) -> Any:
     atoms = [model.new_bool_var("") for _ in encoding.atoms]
     for row in encoding.rows:
         members = [atoms[a] for a in row.atoms]
-        if row.high != 1 or set(row.weights) != {1}:
+        if row.link:
+            _link(model, members, row.weights)
+        elif row.high != 1 or set(row.weights) != {1}:
             total = cp_model.LinearExpr.weighted_sum(members, row.weights)
             model.add_linear_constraint(total, row.low, row.high)
         elif row.low:
@@ -142,6 +158,15 @@ def _boolean_model(rules: Rules) -> Any:
         else:
             model.add_at_most_one(members)
     return model
+
+
+def _link(model: Any, members: list[Any], weights: Sequence[int]) -> None:
+    """As clauses: none of either side without one of the other, and at most one of the first."""
+    ones, others = ([m for m, weight in zip(members, weights, strict=True) if weight == side] for side in (1, -1))
+    for some, them in ((ones, others), (others, ones)):
+        for member in some:
+            model.add_bool_or([member.negated(), *them])
+    model.add_at_most_one(ones)
 
 
 @singledispatch
@@ -170,3 +195,17 @@ def _(constraint: NotEqual, model: Any, variables: list[Any]) -> None:
 def _(constraint: Less, model: Any, variables: list[Any]) -> None:
     a, b = constraint.scope
     model.add(variables[a] < variables[b])
+
+
+@post.register
+def _(constraint: AllowedSets, model: Any, variables: list[Any]) -> None:
+    from ortools.sat.python import cp_model
+
+    scope = [variables[v] for v in constraint.scope]
+    chosen = [model.new_bool_var("") for _ in constraint.sets]
+    model.add_exactly_one(chosen)
+    model.add_all_different(scope)
+    for choice, allowed in zip(chosen, constraint.sets, strict=True):
+        domain = cp_model.Domain.from_values(allowed)
+        for variable in scope:
+            model.add_linear_expression_in_domain(variable, domain).only_enforce_if(choice)

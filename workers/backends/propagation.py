@@ -13,14 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, singledispatch
-from typing import get_args
 
-from problems.constraints import AllDifferent, Constraint, Less, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
 
-HANDLES = get_args(Constraint)
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE,)
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}

@@ -10,13 +10,13 @@ from typing import Any
 from problems.problem import Problem
 from workers.backends import _linear
 from workers.backends._linear import HANDLES, STATUS, TASKS, size
-from workers.backends.contract import Found, Order, Parameter
+from workers.backends.contract import CAGES, Found, Order
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
 ENGINE = "SAT"
 COUNTS = ()  # the interface passes on neither branches nor conflicts
-PARAMETERS: dict[str, Parameter] = {}
+PARAMETERS = {"cages": CAGES}
 
 
 def version() -> str:
