@@ -30,6 +30,13 @@ ALL = "@all"
 GROUPS: dict[str, tuple[str, ...]] = {
     "@default": ("cp-sat", "cp-min-size", "scip", "cbc"),
     "@core": ("cp-sat", "cp-default", "cp-simple", "cp-min-size", "scip", "cbc", "pulp-cbc", "backtracking"),
+    # The notebook's comparison: three presets of the CP solver, CP-SAT, and the linear solver's engines.
+    "@original": ("cp-default", "cp-simple", "cp-min-size", "cp-sat", "scip", "clp", "glop", "cbc", "bop", "sat-mip"),
+    # One of each way to solve: lazy clauses, CP, MIP, LP, SAT, exact cover, SMT, ASP, and two for the blackboard.
+    "@paradigms": (
+        *("cp-sat", "cp-min-size", "scip", "glop", "cadical", "exact-cover", "z3", "clingo"),
+        *("propagation", "backtracking"),
+    ),
     ALL: (),  # what is installed here
 }
 

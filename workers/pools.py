@@ -36,7 +36,7 @@ def queue_of(backend: str) -> str:
     """The queue in which a backend's shards wait."""
     own = entry(backend)
     shared = next((name for name, pool in POOLS.items() if backend in pool.backends), None)
-    return shared if shared and own.extra is None else backend
+    return shared if shared and not own.optional else backend
 
 
 def pool_of(backend: str) -> str:

@@ -84,10 +84,10 @@ def require_backends(connections: Connections, engine: Engine, backends: list[st
     from workers.backends import entry, version
 
     if connections.embedded:
-        for backend in dict.fromkeys(backends):
-            if version(backend) is None:
-                extra = entry(backend).extra or backend
-                raise InputError(f"{backend} is not installed; `pip install 'cagematch[{extra}]'` installs it")
+        missing = [backend for backend in dict.fromkeys(backends) if version(backend) is None]
+        if missing:
+            cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
+            raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
     elif missing := unserved(engine, backends):
         notes().print(f"no live worker serves {', '.join(missing)}: these runs wait for one", style="yellow")
 

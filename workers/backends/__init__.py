@@ -16,16 +16,27 @@ from typing import cast
 from problems.errors import ConfigurationError
 from workers.backends.contract import Backend
 
+MINIZINC = "get the program minizinc, with the solver, from minizinc.org"
 ENTRY_POINTS = "cagematch.backends"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a backend is, the family it belongs to, and the extra that installs its library."""
+    """Where a backend is, the family it belongs to, and the extra that installs its library, or a program's source."""
 
     module: str
     family: str
     extra: str | None = None
+    program: str | None = None
+
+    @property
+    def optional(self) -> bool:
+        """Whether Cagematch may be installed without what it needs."""
+        return bool(self.extra or self.program)
+
+    def cure(self, name: str) -> str:
+        """What to do where it is not installed."""
+        return self.program or f"pip install 'cagematch[{self.extra or name}]'"
 
 
 BACKENDS: dict[str, Entry] = {
@@ -53,6 +64,8 @@ BACKENDS: dict[str, Entry] = {
     "pyscipopt": Entry("workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
     "pulp-highs": Entry("workers.backends.pulp_highs", "highspy", extra="highspy"),
     "pulp-scip": Entry("workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
+    "minizinc-gecode": Entry("workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
+    "minizinc-chuffed": Entry("workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
 }
 
 
