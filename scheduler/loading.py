@@ -81,7 +81,7 @@ def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bo
     ``kind``: what the file holds if it does not say so itself; None where the user did not say it either.
     """
     content = lines_of(source)
-    reader = reader_for(content, form)
+    reader = reader_for(content, form, kind)
     kind = _kind(source, reader, content, kind)
     parse = kind_named(kind).parse
     loaded = Loaded(source, kind)

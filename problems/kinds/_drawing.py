@@ -11,6 +11,13 @@ LEVEL, UPRIGHT = " ─━", " │┃"
 # Where borders meet: at up + 3 × right + 9 × down + 27 × left, each the weight of the border in that direction.
 JUNCTIONS = " ╵╹╶└┖╺┕┗╷│╿┌├┞┍┝┡╻╽┃┎┟┠┏┢┣" "╴┘┚─┴┸╼┶┺┐┤┦┬┼╀┮┾╄┒┧┨┰╁╂┲╆╊" "╸┙┛╾┵┹━┷┻┑┥┩┭┽╃┯┿╇┓┪┫┱╅╉┳╈╋"  # fmt: skip
 
+
+def frame(lines: Sequence[str]) -> str:
+    """Draw a border around lines of one width."""
+    bar = "─" * (len(lines[0]) + 2)
+    return "\n".join([f"┌{bar}┐", *(f"│ {line} │" for line in lines), f"└{bar}┘"])
+
+
 Weight = Callable[[int, int], int]  # of the border between two cells; OUTSIDE is a cell, too
 
 

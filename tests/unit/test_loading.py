@@ -29,6 +29,10 @@ SHIPPED = {  # puzzles, and distinct ones
     "25x25": (12, 12),
     "killer": (156, 156),
     "killer-hard": (13, 13),
+    "queens": (14, 14),
+    "latin": (9, 9),
+    "futoshiki": (9, 9),
+    "kakuro": (8, 8),
 }
 
 
@@ -114,7 +118,7 @@ class TestSources:
     def test_what_is_no_file_is_told_with_the_sets_there_are(self, word, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
 
-        with pytest.raises(InputError, match=r"easy, hard, .*medium") as caught:
+        with pytest.raises(InputError, match=r"easy, .*hard, .*medium") as caught:
             find_source(word or "nothing at all")
         assert "there is no file" in str(caught.value)
 
@@ -172,6 +176,11 @@ class TestKinds:
     def test_a_comment_may_name_the_kind(self, file):
         assert loaded(file(f"# kind: sudoku\n{P}")).kind == "sudoku"
         assert loaded(file(f"# kind: sudoku\n{P}"), kind="sudoku").kind == "sudoku"
+
+    @pytest.mark.parametrize("text", ["." * 25, "." * 36, "1...2...3"])
+    def test_a_line_of_another_kind_is_no_row_of_a_grid(self, file, text):
+        assert [row[0] for row in loaded(file(f"# kind: latin\n{text}")).rows] == [text]
+        assert [row[0] for row in loaded(file(text), kind="latin").rows] == [text]
 
     def test_an_unknown_kind_is_told_with_those_there_are(self, file):
         with pytest.raises(FileError, match=r"some.txt:2: no kind of puzzle is called 'go'; there are: sudoku, killer"):
