@@ -49,4 +49,32 @@ class NotEqual:
         return assignment[self.scope[0]] != assignment[self.scope[1]]
 
 
-Constraint = AllDifferent | Sum | NotEqual
+@dataclass(frozen=True, slots=True)
+class Less:
+    """The first variable of ``scope`` is less than the second."""
+
+    scope: tuple[int, int]
+    role: str
+
+    def holds(self, assignment: Sequence[int]) -> bool:
+        """Whether the first value is less than the second."""
+        return assignment[self.scope[0]] < assignment[self.scope[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedSets:
+    """The values of ``scope`` are pairwise different, and together one of ``sets``, each an ascending tuple.
+
+    What `rewrite.allowed_sets` makes of a ``Sum`` over variables that differ; no kind states it.
+    """
+
+    scope: tuple[int, ...]
+    sets: tuple[tuple[int, ...], ...]
+    role: str
+
+    def holds(self, assignment: Sequence[int]) -> bool:
+        """Whether the values are one of the sets."""
+        return tuple(sorted(assignment[v] for v in self.scope)) in self.sets
+
+
+Constraint = AllDifferent | Sum | NotEqual | Less | AllowedSets

@@ -5,11 +5,12 @@ They depend on the rules alone, never on the clues, so their results are kept an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.problem import Rules
 
 
@@ -30,22 +31,32 @@ def pairwise(rules: Rules) -> tuple[Constraint, ...]:
     return (*pairs.values(), *rest)
 
 
+# What `direct` can encode: all that a backend need name which posts nothing but atoms and rows.
+ENCODED = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states."""
+    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states.
+
+    ``low`` is ``high``, or what the sum cannot fall below: a row is an equality or bounded above, and no more.
+    A *link* says that as many atoms of weight 1 hold as of weight -1, and at most one of either.
+    """
 
     atoms: tuple[int, ...]
     weights: tuple[int, ...]
     low: int
     high: int
     role: str
+    link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
     """The direct encoding: atom a is 1 where variable ``atoms[a][0]`` takes value ``atoms[a][1]``.
 
-    ``first[v]`` is the first atom of variable v; its atoms follow one another in the order of its domain.
+    ``first[v]`` is the first atom of variable v; its atoms follow one another in the order of its domain. Variables
+    beyond those of the rules are the encoding's own: which of its sets an ``AllowedSets`` takes.
     """
 
     atoms: tuple[tuple[int, int], ...]
@@ -55,7 +66,7 @@ class Direct:
 
     def decode(self, chosen: list[bool]) -> tuple[int, ...] | None:
         """Turn 0/1 atoms into an assignment; None where a variable has no value or several."""
-        pairs = [self.atoms[a] for a, taken in enumerate(chosen) if taken]
+        pairs = [self.atoms[a] for a, taken in enumerate(chosen) if taken and self.atoms[a][0] < len(self.first)]
         if [variable for variable, _ in pairs] != list(range(len(self.first))):
             return None
         return tuple(value for _, value in pairs)
@@ -66,29 +77,78 @@ def direct(rules: Rules) -> Direct:
     """Encode the rules with one 0/1 atom per variable and value.
 
     Each variable takes exactly one value. ``AllDifferent`` over as many variables as there are values is
-    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality.
+    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality, but a link a value
+    where it makes one variable another in other words. ``Less`` is one inequality a value t: the first variable takes t
+    or more, or the second t or less, but not both. ``AllowedSets`` has an atom a set, and a link a value.
     """
-    atoms = tuple((v, value) for v, domain in enumerate(rules.domains) for value in domain)
+    choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
+    domains = (*rules.domains, *(range(len(c.sets)) for c in choices))
+    atoms = tuple((v, value) for v, domain in enumerate(domains) for value in domain)
     number = {atom: at for at, atom in enumerate(atoms)}
     first = tuple(number[v, domain[0]] for v, domain in enumerate(rules.domains))
-    rows: list[Row] = []
-    for v, domain in enumerate(rules.domains):
-        rows.append(_row([number[v, value] for value in domain], 1, 1, "cell"))
+    roles = ["cell"] * len(rules.domains) + [c.role for c in choices]
+    rows = [
+        _row([number[v, value] for value in domain], 1, 1, role)
+        for v, (domain, role) in enumerate(zip(domains, roles, strict=True))
+    ]
     for constraint in rules.constraints:
-        rows += _encode(constraint, rules, number)
+        if isinstance(constraint, AllowedSets):
+            rows += _links(constraint, rules, choices.index(constraint), number)
+        else:
+            rows += _encode(constraint, rules, number)
     return Direct(atoms, first, tuple(rows), number)
 
 
 def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
     scope, role = constraint.scope, constraint.role
     if isinstance(constraint, Sum):
+        if same := _aliases(constraint, rules, number):
+            return same
         pairs = [(number[v, value], value) for v in scope for value in rules.domains[v]]
         total = constraint.total
         return [Row(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
+    if isinstance(constraint, Less):
+        return _less(constraint, rules, number)
     values = sorted({value for v in scope for value in rules.domains[v]})
     low = int(isinstance(constraint, AllDifferent) and len(values) == len(scope))
     holders = ([number[v, value] for v in scope if (v, value) in number] for value in values)
     return [_row(atoms, low, 1, role) for atoms in holders]
+
+
+def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+    a, b = constraint.scope
+    rows = []
+    for t in rules.domains[a]:
+        smaller = [number[b, value] for value in rules.domains[b] if value <= t]
+        if smaller:
+            larger = [number[a, value] for value in rules.domains[a] if value >= t]
+            rows.append(_row(larger + smaller, 0, 1, constraint.role))
+    return rows
+
+
+def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[int, int], int]) -> Iterator[Row]:
+    """For each value: one variable takes it exactly when the chosen set has it."""
+    choice = len(rules.domains) + at
+    for value in sorted({value for v in constraint.scope for value in rules.domains[v]}):
+        holders = [number[v, value] for v in constraint.scope if (v, value) in number]
+        having = [number[choice, s] for s, its in enumerate(constraint.sets) if value in its]
+        yield _link(holders, having, constraint.role)
+
+
+def _aliases(constraint: Sum, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+    """Links for a sum of two variables that pairs off all their values; nothing for any other."""
+    if len(constraint.scope) != 2:
+        return []
+    a, b = constraint.scope
+    partners = [constraint.total - value for value in rules.domains[a]]
+    if sorted(partners) != list(rules.domains[b]):
+        return []
+    pairs = zip(rules.domains[a], partners, strict=True)
+    return [_link([number[a, one]], [number[b, other]], constraint.role) for one, other in pairs]
+
+
+def _link(ones: list[int], others: list[int], role: str) -> Row:
+    return Row((*ones, *others), (1,) * len(ones) + (-1,) * len(others), 0, 0, role, link=True)
 
 
 def _row(atoms: list[int], low: int, high: int, role: str) -> Row:

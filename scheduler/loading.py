@@ -19,8 +19,8 @@ from models import Puzzle, PuzzleSet
 from models.base import now
 from models.engine import reading, writing
 from problems.errors import Fault, FileError, InputError, PuzzleError
-from problems.kinds import kind_named
-from scheduler.readers import reader_for
+from problems.kinds import KINDS, kind_named
+from scheduler.readers import Reader, reader_for
 from scheduler.readers.entries import Misread
 from scheduler.readers.source import Source, find_source, lines_of, shipped_sets
 
@@ -29,6 +29,7 @@ __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set
 # Each chunk is a transaction. A smaller one writes more pages of the index again, a larger one keeps other
 # writers of SQLite waiting for longer than the third of a second that this one takes.
 CHUNK = 50_000
+DEFAULT_KIND = "sudoku"
 AT_ONCE = 500  # rows a statement
 LOOKED_UP = 5_000  # puzzles a query
 ABANDONED_S = 86_400  # a load that has not ended after a day never will
@@ -74,13 +75,18 @@ def _no_collection() -> Iterator[None]:
 
 
 @_no_collection()
-def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> Loaded:
-    """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped."""
+def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bool) -> Loaded:
+    """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped.
+
+    ``kind``: what the file holds if it does not say so itself; None where the user did not say it either.
+    """
+    content = lines_of(source)
+    reader = reader_for(content, form, kind)
+    kind = _kind(source, reader, content, kind)
     parse = kind_named(kind).parse
     loaded = Loaded(source, kind)
-    content = lines_of(source)
     prefix, sha256, keep = f"{kind}\n".encode(), hashlib.sha256, loaded.rows.append
-    for entry in reader_for(content, form).read(content):
+    for entry in reader.read(content):
         if isinstance(entry, Misread):
             loaded.faults.append(Fault(source.shown, *entry))
             continue
@@ -95,6 +101,19 @@ def load(source: Source, kind: str, form: str | None, *, skip_invalid: bool) -> 
     if not loaded.rows:
         raise InputError(f"{source.shown} holds no puzzle")
     return loaded
+
+
+def _kind(source: Source, reader: Reader, content: list[str], asked: str | None) -> str:
+    """What a file says of itself counts; --kind is for files that say nothing, and may not contradict."""
+    told = reader.kind(content)
+    if told is None:
+        return asked or DEFAULT_KIND
+    if told.kind not in KINDS:
+        known = f"no kind of puzzle is called {told.kind!r}; there are: {', '.join(KINDS)}"
+        raise FileError([Fault(source.shown, told.line, None, known)])
+    if asked not in (None, told.kind):
+        raise FileError([Fault(source.shown, told.line, None, f"the file holds {told.kind}, and --kind says {asked}")])
+    return told.kind
 
 
 @_no_collection()

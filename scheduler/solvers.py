@@ -56,11 +56,10 @@ def draw(found: dict[str, Any], console: Console) -> None:
 
 def _backend(name: str, slots: int | None) -> dict[str, Any]:
     told = version(name)
-    extra = entry(name).extra or name
     found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": told, "slots": slots}
     if told is None:
         nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
-        return found | nothing | {"install": f"pip install 'cagematch[{extra}]'"}
+        return found | nothing | {"install": entry(name).cure(name)}
     backend = load(name)
     return found | {
         "tasks": [task.value for task in backend.TASKS],

@@ -1,7 +1,8 @@
 """Configurations: a backend with its parameters, spelled as users type it.
 
 ``cp-sat``, ``cp-sat:workers=1,encoding=bool``, ``cp-min-size`` (a preset, after which parameters may follow, too),
-``@core`` (a group), and ``legacy-cp:var=*,val=*`` (a sweep: every word that the parameter takes).
+``@core`` (a group), and ``legacy-cp:var=*,val=*`` (a sweep: every word that the parameter takes). A backend may know
+more parameters than it lists, such as ``cp-sat:linearization_level=0``: those that its library names.
 """
 
 from __future__ import annotations
@@ -12,17 +13,31 @@ from dataclasses import dataclass
 from itertools import product
 
 from problems.errors import ConfigurationError
-from workers.backends import load
+from workers.backends import all_backends, load, version
 from workers.backends.contract import Parameter, Settings
 
 PRESETS: dict[str, str] = {
     "cp-default": "legacy-cp:var=CHOOSE_FIRST_UNBOUND,val=ASSIGN_MIN_VALUE",
     "cp-simple": "legacy-cp:var=INT_VAR_SIMPLE,val=INT_VALUE_SIMPLE",
     "cp-min-size": "legacy-cp:var=CHOOSE_MIN_SIZE_LOWEST_MIN,val=ASSIGN_CENTER_VALUE",
+    # One search over one Boolean a value, without what pays for larger problems only: presolving, probing, looking for
+    # symmetries and linear relaxations take longer than the search of a puzzle. docs/solvers.md has the figures.
+    "cp-sat-fast": (
+        "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,linearization_level=0,symmetry_level=0"
+    ),
 }
+ALL = "@all"
 GROUPS: dict[str, tuple[str, ...]] = {
     "@default": ("cp-sat", "cp-min-size", "scip", "cbc"),
     "@core": ("cp-sat", "cp-default", "cp-simple", "cp-min-size", "scip", "cbc", "pulp-cbc", "backtracking"),
+    # The notebook's comparison: three presets of the CP solver, CP-SAT, and the linear solver's engines.
+    "@original": ("cp-default", "cp-simple", "cp-min-size", "cp-sat", "scip", "clp", "glop", "cbc", "bop", "sat-mip"),
+    # One of each way to solve: lazy clauses, CP, MIP, LP, SAT, exact cover, SMT, ASP, and two for the blackboard.
+    "@paradigms": (
+        *("cp-sat", "cp-min-size", "scip", "glop", "cadical", "exact-cover", "z3", "clingo"),
+        *("propagation", "backtracking"),
+    ),
+    ALL: (),  # what is installed here
 }
 
 
@@ -57,6 +72,11 @@ def configuration(word: str) -> Configuration:
     return found[0]
 
 
+def members(group: str) -> tuple[str, ...]:
+    """The words that a group stands for; ``@all`` is every backend whose library is installed here."""
+    return tuple(name for name in all_backends() if version(name)) if group == ALL else GROUPS[group]
+
+
 def expanded(text: str) -> str:
     """A preset in full; anything else as it is."""
     return PRESETS.get(text, text)
@@ -67,24 +87,39 @@ def _spread(word: str) -> Iterator[Configuration]:
     if word.startswith("@"):
         if word not in GROUPS:
             raise ConfigurationError(f"no group is called {word!r}; there are: {', '.join(GROUPS)}")
-        for member in GROUPS[word]:
+        for member in members(word):
             yield from _spread(member)
         return
     name, _, rest = word.partition(":")
     backend, _, preset = expanded(name).partition(":")
-    try:
-        parameters = load(backend).PARAMETERS
-    except ConfigurationError as error:
-        known = f"presets: {', '.join(PRESETS)}; groups: {', '.join(GROUPS)}"
-        raise ConfigurationError(f"{error}; {known}") from None
     given = _assignments(word, preset) | _assignments(word, rest)
-    if unknown := next((name for name in given if name not in parameters), None):
-        known = ", ".join(parameters) or "none"
-        raise ConfigurationError(f"{word!r}: {backend} has no parameter {unknown!r}; it has: {known}")
+    parameters = _parameters(word, backend, given)
     choices = [_values(word, name, parameter, given.get(name)) for name, parameter in parameters.items()]
     for values in product(*choices):
         settings = dict(zip(parameters, values, strict=True))
+        for name in parameters.keys() - load(backend).PARAMETERS.keys():
+            if settings[name] == parameters[name].default:
+                del settings[name]
         yield Configuration(backend, settings, _text(backend, settings, parameters))
+
+
+def _parameters(word: str, backend: str, given: Mapping[str, str]) -> dict[str, Parameter]:
+    """Every parameter of the backend, and those given that its library names."""
+    try:
+        module = load(backend)
+    except ConfigurationError as error:
+        known = f"presets: {', '.join(PRESETS)}; groups: {', '.join(GROUPS)}"
+        raise ConfigurationError(f"{error}; {known}") from None
+    found = dict(module.PARAMETERS)
+    named = getattr(module, "parameter", lambda _: None)
+    for name in sorted(given.keys() - found.keys()):
+        parameter = named(name)
+        if parameter is None:
+            known = ", ".join(module.PARAMETERS) or "none"
+            more = ", and what its library names" if hasattr(module, "parameter") else ""
+            raise ConfigurationError(f"{word!r}: {backend} has no parameter {name!r}; it has: {known}{more}")
+        found[name] = parameter
+    return found
 
 
 def _assignments(word: str, text: str) -> dict[str, str]:
@@ -102,6 +137,8 @@ def _assignments(word: str, text: str) -> dict[str, str]:
 def _values(word: str, name: str, parameter: Parameter, given: str | None) -> list[str | int]:
     if given is None:
         return [parameter.default]
+    if parameter.pattern:
+        return [_matching(word, name, parameter, given)]
     if not parameter.choices:
         return [_number(word, name, parameter, given)]
     if given == "*":
@@ -121,11 +158,19 @@ def _number(word: str, name: str, parameter: Parameter, given: str) -> int:
     return number
 
 
+def _matching(word: str, name: str, parameter: Parameter, given: str) -> str:
+    if not re.fullmatch(parameter.pattern, given, re.ASCII):
+        raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected something like {parameter.default or 'a+b'}")
+    return given
+
+
 def _text(backend: str, settings: Settings, parameters: Mapping[str, Parameter]) -> str:
-    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    defaults = {name: parameter.default for name, parameter in parameters.items() if name in settings}
+    spelled = {name: str(value) for name, value in settings.items()}
     for preset, full in PRESETS.items():
         name, _, rest = full.partition(":")
-        if name == backend and settings == defaults | _assignments(full, rest):
+        own = {name: str(parameter.default) for name, parameter in load(backend).PARAMETERS.items()}
+        if name == backend and spelled == own | _assignments(full, rest):
             return preset
     told = [f"{name}={value}" for name, value in settings.items() if value != defaults[name]]
     return backend + (":" + ",".join(told) if told else "")

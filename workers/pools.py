@@ -23,11 +23,12 @@ class Pool:
     about: str
 
 
+LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")
 POOLS: dict[str, Pool] = {
     "cp-sat": Pool(("cp-sat",), "four searches a solve (num_search_workers=4)"),
     "legacy-cp": Pool(("legacy-cp",), "one thread a solve"),
-    "mip": Pool(("scip", "cbc", "pulp-cbc"), "one thread a solve"),
-    OTHER: Pool(("backtracking",), "one thread a solve; every optional backend too"),
+    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread a solve"),
+    OTHER: Pool(("backtracking", "propagation"), "one thread a solve; every optional backend too"),
 }
 
 
@@ -35,7 +36,7 @@ def queue_of(backend: str) -> str:
     """The queue in which a backend's shards wait."""
     own = entry(backend)
     shared = next((name for name, pool in POOLS.items() if backend in pool.backends), None)
-    return shared if shared and own.extra is None else backend
+    return shared if shared and not own.optional else backend
 
 
 def pool_of(backend: str) -> str:

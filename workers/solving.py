@@ -20,11 +20,12 @@ from workers.backends.contract import Backend, Found, Meaning, Order, Size
 from workers.configurations import Configuration
 
 DETAIL = 4096  # characters of a traceback that are kept
+LOG = 65_536  # and of a solver's log
 
 
 @dataclass(slots=True)
 class Measured:
-    """An answer with its times in seconds. ``detail`` holds words for people: a status, an error."""
+    """An answer with its times in seconds. ``detail`` holds words for people: a status, an error, a log."""
 
     answer: Answer = Answer.UNKNOWN
     stop: Stop = Stop.ERROR
@@ -87,6 +88,8 @@ def _run(name: str, problem: Problem, order: Order, limit_s: float, measured: Me
         # A relaxation with a fractional optimum: solved by its own lights, no answer to the puzzle.
         measured.answer = Answer.UNKNOWN
         measured.detail = "the solver's solution gives a variable no single value"
+    if found.log:
+        measured.detail = "\n".join(filter(None, (measured.detail, found.log[-LOG:])))
 
 
 def _meaning(backend: Backend, name: str, found: Found) -> Meaning:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from problems.errors import InputError
-from problems.kinds import sudoku
+from problems.kinds import futoshiki, kakuro, killer, latin, queens, sudoku
 from problems.problem import Problem
 
 
@@ -34,6 +34,11 @@ class Kind(Protocol):
 
 KINDS: dict[str, Kind] = {
     "sudoku": sudoku,
+    "killer": killer,
+    "queens": queens,
+    "latin": latin,
+    "futoshiki": futoshiki,
+    "kakuro": kakuro,
 }
 
 

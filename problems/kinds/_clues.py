@@ -6,7 +6,8 @@ Values are written 1-9, then A-Z, then 0 for 36 (only there is 0 a value); blank
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from problems.errors import PuzzleError
@@ -23,11 +24,13 @@ def canonical(body: str, start: int, shape: Shape) -> str:
     cells = body.encode("latin-1", "replace").translate(tables.symbols)
     if NO_SYMBOL in cells:
         raise _foreign(body, cells.index(NO_SYMBOL), start, shape)
-    if _repeated(cells, tables):
-        raise _twice(cells, start, shape)
+    # The quick look knows rows, columns and boxes; where there is more, each unit is looked at.
+    if (not tables.regular or _repeated(cells, tables)) and (fault := _twice(cells, start, shape)):
+        raise fault
     if tables.letters and cells.strip(b".") and not any(digit in cells for digit in b"1234567890"):
         raise _doubtful(shape)
-    return tables.prefix + cells.decode("ascii")
+    told = tables.prefix + cells.decode("ascii")
+    return told if tables.regular else told + shape.regions
 
 
 def values(body: str, shape: Shape) -> bytes:
@@ -48,6 +51,7 @@ class _Tables:
     symbols: bytes
     values: bytes
     letters: bool
+    regular: bool
     planes: tuple[bytes, ...]
     along: int
     down: tuple[int, ...]
@@ -76,8 +80,10 @@ def _repeated(cells: bytes, tables: _Tables) -> bool:
     return rows.bit_count() + boxes.bit_count() + columns.bit_count() != 3 * grid.bit_count()
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _tables(shape: Shape) -> _Tables:
+    if shape.options or shape.regions:
+        return replace(_tables(Shape(shape.rows, shape.columns)), prefix=shape.prefix, regular=False)
     n, rows, columns = shape.n, shape.rows, shape.columns
     symbols, numbers = bytearray(NO_SYMBOL * 256), bytearray(256)
     for blank in BLANKS + "0" * (n <= 9):
@@ -98,6 +104,7 @@ def _tables(shape: Shape) -> _Tables:
         bytes(symbols),
         bytes(numbers),
         n > 9,
+        True,
         planes,
         sum(1 << FIELD * step for step in range(n)),
         tuple(FIELD * n * step for step in range(1, rows)),
@@ -129,14 +136,15 @@ def _doubtful(shape: Shape) -> PuzzleError:
     return PuzzleError(f"only letters as clues: is A 1 or 10? Write {grids} with {_alphabet(shape)}")
 
 
-def _twice(cells: bytes, start: int, shape: Shape) -> PuzzleError:
-    """Find the first value that stands twice in a unit, in the order of rows, columns and boxes."""
-    for number, (role, unit) in enumerate(units(shape)):
+def _twice(cells: bytes, start: int, shape: Shape) -> PuzzleError | None:
+    """Find the first value that stands twice in a unit, in the order of rows, columns, boxes and so on."""
+    numbers: Counter[str] = Counter()
+    for role, unit in units(shape):
+        numbers[role] += 1
         seen: dict[int, int] = {}
         for cell in unit:
             first = seen.setdefault(cells[cell], cell)
             if first != cell and cells[cell] != ord("."):
                 both = f"{place(first, shape.n)} and {place(cell, shape.n)}"
-                where = f"{role} {number % shape.n + 1}"
-                return PuzzleError(f"{chr(cells[cell])} stands twice in {where} ({both})", start + cell)
-    raise AssertionError("no value stands twice in a unit")
+                return PuzzleError(f"{chr(cells[cell])} stands twice in {role} {numbers[role]} ({both})", start + cell)
+    return None

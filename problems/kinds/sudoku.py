@@ -1,8 +1,17 @@
-"""Sudoku of any box shape.
+"""Sudoku of any box shape, with diagonals, windows or centre dots besides, or with regions instead of boxes.
 
 Text form: n × n characters row by row, as `problems.kinds._clues` has them. Where n is a square the boxes are
 square unless a prefix says otherwise; elsewhere the prefix is needed, as no box shape follows from n = 6:
-``2x3:`` has 2 rows and 3 columns a box.
+``2x3:`` has 2 rows and 3 columns a box. Other prefixes, in any order (canonical is this one), say what holds besides:
+
+==========  ==========================================================================================
+``X:``      each diagonal holds every value (Sudoku X)
+``W:``      so does each window, a block as large as a box and inside the outermost cells (windoku)
+``C:``      so do the centres of the boxes, together
+``J:``      n × n symbols follow the cells, one a cell: cells with the same symbol are a region (jigsaw). There
+            are no boxes then. Canonical regions are called A, B, C … in the order in which they appear, and a
+            jigsaw whose regions are boxes is the puzzle with those boxes
+==========  ==========================================================================================
 """
 
 from __future__ import annotations
@@ -12,20 +21,23 @@ from functools import lru_cache
 
 from problems.constraints import AllDifferent
 from problems.kinds import _clues
-from problems.kinds._shape import LARGEST, SYMBOLS, Shape, place, shape_of, units
+from problems.kinds._drawing import LIGHT, NONE, lattice
+from problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
 from problems.problem import Problem, Rules
 
 
 def parse(text: str) -> str:
     """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
-    shape, start = shape_of(text)
-    return _clues.canonical(text[start:], start, shape)
+    if len(text) == 81:  # most puzzles by far; files have a million of them
+        return _clues.canonical(text, 0, SQUARE_9)
+    shape, start, end = shape_of(text)
+    return _clues.canonical(text[start:end], start, shape)
 
 
 def problem(text: str) -> Problem:
     """State the rules as one AllDifferent a unit, and the clues as givens."""
-    shape, start = shape_of(text)
-    cells = _clues.values(text[start:], shape)
+    shape, start, end = shape_of(text)
+    cells = _clues.values(text[start:end], shape)
     return Problem(_rules(shape), tuple((cell, value) for cell, value in enumerate(cells) if value))
 
 
@@ -40,10 +52,32 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
     │ . . │ 3 . │
     │ . . │ 2 . │
     └─────┴─────┘
+
+    >>> print(render("X:J:12...4....3...2.AAABABBBCCCDCDDD"))
+    ┌───────────┬───┐
+    │ 1   2   . │ . │
+    │   ┌───────┘   │
+    │ . │ 4   .   . │
+    ├───┴───────┬───┤
+    │ .   .   3 │ . │
+    │   ┌───────┘   │
+    │ . │ .   2   . │
+    └───┴───────────┘
+    diagonals hold every value, too
     """
-    shape, start = shape_of(text)
+    shape, start, end = shape_of(text)
+    body = text[start:end] if solution is None else digits(text, solution)
+    drawn = _with_regions(shape, body) if shape.regions else _with_boxes(shape, body)
+    return drawn + besides(shape)
+
+
+def _with_regions(shape: Shape, body: str) -> str:
+    regions = (*shape.regions, "")  # the last is outside
+    return lattice(shape.n, body, lambda one, other: LIGHT if regions[one] != regions[other] else NONE)
+
+
+def _with_boxes(shape: Shape, body: str) -> str:
     n = shape.n
-    body = text[start:] if solution is None else digits(text, solution)
     bar = "─" * (2 * shape.columns + 1)
     top, middle, bottom = ((a + b.join([bar] * shape.rows) + c) for a, b, c in ("┌┬┐", "├┼┤", "└┴┘"))
     lines = [top]
@@ -71,7 +105,7 @@ def name(text: str, variable: int) -> str:
     return place(variable, shape_of(text)[0].n)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _rules(shape: Shape) -> Rules:
     domain = tuple(range(1, shape.n + 1))
     return Rules((domain,) * shape.n**2, tuple(AllDifferent(cells, role) for role, cells in units(shape)))

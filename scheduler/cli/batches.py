@@ -44,7 +44,10 @@ def submit(
         typer.Option(metavar="N", min=0, help="Only the first N puzzles of each set; 0 loads them and runs none."),
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the batch.")] = None,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="What the files hold.")] = "sudoku",
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="What files hold that do not say it themselves; without it, sudoku."),
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="How the files are written, if not found out.")
     ] = None,

@@ -37,7 +37,7 @@ def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool
     work(connections, engine, batch_id, wait=wait)
 
 
-def load(words: list[str], kind: str, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
+def load(words: list[str], kind: str | None, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
     """Read every file before anything is stored; name the faults of all of them together."""
     from scheduler import loading
 
@@ -84,10 +84,10 @@ def require_backends(connections: Connections, engine: Engine, backends: list[st
     from workers.backends import entry, version
 
     if connections.embedded:
-        for backend in dict.fromkeys(backends):
-            if version(backend) is None:
-                extra = entry(backend).extra or backend
-                raise InputError(f"{backend} is not installed; `pip install 'cagematch[{extra}]'` installs it")
+        missing = [backend for backend in dict.fromkeys(backends) if version(backend) is None]
+        if missing:
+            cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
+            raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
     elif missing := unserved(engine, backends):
         notes().print(f"no live worker serves {', '.join(missing)}: these runs wait for one", style="yellow")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from problems.errors import InputError
-from scheduler.readers import grid, lines
-from scheduler.readers.entries import Entry, Misread
+from scheduler.readers import grid, jsonl, lines
+from scheduler.readers.entries import Entry, Misread, Told, told_kind
 
 
 class Reader(Protocol):
@@ -20,20 +20,31 @@ class Reader(Protocol):
     def recognises(self, content: list[str]) -> bool:
         """Whether the lines look like this format. The first reader in the table that says so is taken."""
 
+    def kind(self, content: list[str]) -> Told | None:
+        """The kind of puzzle that the lines say they hold, and where they say it."""
+
     def read(self, content: list[str]) -> Iterator[Entry | Misread]:
         """Yield each puzzle, or what is wrong with a line."""
 
 
 READERS: dict[str, Reader] = {
+    "jsonl": jsonl,
     "grid": grid,
     "lines": lines,
 }
 
 
-def reader_for(content: list[str], name: str | None) -> Reader:
-    """The reader of that name, or the one that recognises the lines."""
+def reader_for(content: list[str], name: str | None, kind: str | None = None) -> Reader:
+    """The reader of that name, or the one that recognises the lines.
+
+    ``kind``: what the lines hold, where the user says so. Drawn grids are looked for among Sudokus only: a line of
+    another kind may be as long as a row.
+    """
     if name is not None and name not in READERS:
         raise InputError(f"no format is called {name!r}; there are: {', '.join(READERS)}")
     if name is not None:
         return READERS[name]
-    return next((reader for reader in READERS.values() if reader.recognises(content)), lines)
+    told = told_kind(content)
+    drawn = (told.kind if told else kind) in (None, "sudoku")
+    tried = (reader for reader in READERS.values() if drawn or reader is not grid)
+    return next(reader for reader in tried if reader.recognises(content))

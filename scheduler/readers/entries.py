@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+KIND = re.compile(r"\s*#\s*kind:\s*(\S+)\s*", re.IGNORECASE)
 
 
 class Entry(NamedTuple):
@@ -22,6 +25,23 @@ class Entry(NamedTuple):
         if offset is None:
             return self.line, None
         return self.places[offset] if self.places else (self.line, self.column + offset)
+
+
+class Told(NamedTuple):
+    """A kind that a file names, and the line where it does."""
+
+    line: int
+    kind: str
+
+
+def told_kind(content: list[str]) -> Told | None:
+    """The kind that a line ``# kind: queens`` names, among the comments in front of the first puzzle."""
+    for number, line in enumerate(content, 1):
+        if found := KIND.fullmatch(line):
+            return Told(number, found[1])
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+    return None
 
 
 class Misread(NamedTuple):

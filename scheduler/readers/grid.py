@@ -6,7 +6,7 @@
     ..3.2.6..                                    |..3|.2.|6..|
     9..3.5..1                                    |9..|3.5|..1|
 
-A line ``2x3:`` before a grid gives the shape of its boxes (rows x columns).
+A line ``2x3:`` before a grid gives the shape of its boxes (rows x columns); one like ``X:`` says what holds besides.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
-from scheduler.readers.entries import Entry, Misread
+from scheduler.readers.entries import KIND, Entry, Misread, told_kind
 
 WIDTHS = (4, 6, 8, 9, 10, 12, 15, 16, 20, 25, 30, 36)
 UPRIGHT = "|│║┃!"
 LEVEL = "+*=-_─═━┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝╟╫╢╤╧╪"
 BORDER = re.compile(rf"[\s{UPRIGHT}{re.escape(LEVEL)}]+")
-SHAPE = re.compile(r"\s*([0-9]+[xX][0-9]+:)\s*")
+SHAPE = re.compile(r"\s*((?:(?:[XWCxwc]|[0-9]+[xX][0-9]+):)+)\s*")
 WORD = re.compile(r"\s*[^\W\d_]{2}")
 
 
@@ -42,6 +42,9 @@ class Grid:
     shape: str = ""
     label: str = ""
     rows: list[Row] = field(default_factory=list)
+
+
+kind = told_kind
 
 
 def recognises(content: list[str]) -> bool:
@@ -73,6 +76,8 @@ def _grids(content: list[str]) -> Iterator[Grid | Misread]:
             grid = Grid()
         if shape:
             grid.shape = shape[1]
+        elif KIND.fullmatch(line):
+            continue
         elif bare.startswith("#"):
             grid.label = bare.lstrip("# ")
         elif not grid.rows and WORD.match(line) and len(_row(0, line).cells) <= 9:

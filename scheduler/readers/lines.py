@@ -5,7 +5,8 @@
     4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......  # a comment
     2x3:1.....,2.....   (six rows without a break, in fact), any column after it
 
-Blank lines and lines that start with ``#`` are passed over.
+Prefixes of a letter or a shape (``X:``, ``2x3:``) belong to the puzzle. Blank lines and lines that start with ``#`` are
+passed over.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scheduler.readers.entries import Entry, Misread
+from scheduler.readers.entries import Entry, Misread, told_kind
 
-PUZZLE = re.compile(r"\s*((?:[0-9]+[xX][0-9]+:)?[^\s,;:|#/]+)")
+PUZZLE = re.compile(r"\s*((?:(?:[A-Za-z]|[0-9]+[xX][0-9]+):)*[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"
+
+
+kind = told_kind
 
 
 def recognises(content: list[str]) -> bool:  # noqa: ARG001

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+# What stands in front of the cells ends with a colon, too; no count has more than nine digits.
+CASE = re.compile(r"(.+?):([0-9]{1,9})(?::([^:]+))?")
+# The files of a kind that has not just one, named after it.
+FILES = {"sudoku": ("small", "nine", "search", "large", "variants")}
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 
@@ -28,8 +33,11 @@ def cases(*names: str) -> list[Case]:
     ]
 
 
+def cases_of(kind: str) -> list[Case]:
+    """Every case of a kind."""
+    return cases(*FILES.get(kind, (kind,)))
+
+
 def _case(line: str, name: str) -> Case:
-    fields = line.split(":")
-    shape = fields.pop(0) + ":" if "x" in fields[0] else ""
-    puzzle, count, *solution = fields
-    return Case(shape + puzzle, int(count), solution[0] if solution else None, name)
+    puzzle, count, solution = CASE.fullmatch(line).groups()
+    return Case(puzzle, int(count), solution, name)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from problems.errors import ConfigurationError
+from workers import configurations as spelled
 from workers.backends import BACKENDS, load
 from workers.backends.legacy_cp import VALUE_STRATEGIES, VARIABLE_STRATEGIES
 from workers.configurations import GROUPS, PRESETS, configuration, configurations, expanded
@@ -55,7 +58,7 @@ def test_presets_are_the_strategies_that_their_names_promise():
         "cp-min-size": ("CHOOSE_MIN_SIZE_LOWEST_MIN", "ASSIGN_CENTER_VALUE"),
     }
 
-    found = {name: configuration(name).settings for name in PRESETS}
+    found = {name: configuration(name).settings for name in PRESETS if name in wanted}
 
     assert {name: (settings["var"], settings["val"]) for name, settings in found.items()} == wanted
 
@@ -65,9 +68,62 @@ def test_a_preset_is_expanded_and_anything_else_stays_as_it_is():
     assert expanded("cp-sat:workers=1") == "cp-sat:workers=1"
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", GROUPS.keys() - {"@all"})
 def test_a_group_spreads_out_into_its_members(group):
     assert [found.text for found in configurations([group])] == list(GROUPS[group])
+
+
+def test_the_group_of_all_is_what_is_installed(monkeypatch):
+    monkeypatch.setattr(spelled, "version", lambda name: "1.0" if name in ("cp-sat", "scip") else None)
+
+    assert [found.text for found in configurations(["@all"])] == ["cp-sat", "scip"]
+
+
+def test_the_fast_preset_says_in_full_what_it_leaves_out():
+    found = configuration("cp-sat-fast")
+
+    assert (found.text, found.threads) == ("cp-sat-fast", 1)
+    assert found.settings["linearization_level"] == 0
+    assert configuration(expanded("cp-sat-fast")).text == "cp-sat-fast"
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("cp-sat:linearization_level=0", "cp-sat:linearization_level=0"),
+        ("cp-sat:linearization_level=1", "cp-sat"),  # the library's own default
+        ("cp-sat:search_branching=fixed_search,workers=1", "cp-sat:workers=1,search_branching=FIXED_SEARCH"),
+        ("cp-sat:use_lns=FALSE", "cp-sat:use_lns=false"),
+        ("cp-sat:random_branches_ratio=0.25", "cp-sat:random_branches_ratio=0.25"),
+        ("cp-sat:ignore_subsolvers=core+no_lp", "cp-sat:ignore_subsolvers=core+no_lp"),
+        ("cp-sat:restart_algorithms=LUBY_RESTART+NO_RESTART", "cp-sat:restart_algorithms=LUBY_RESTART+NO_RESTART"),
+        ("cp-sat-fast:symmetry_level=2", expanded("cp-sat-fast").replace(",symmetry_level=0", "")),
+    ],
+)
+def test_any_field_of_the_parameters_of_cp_sat_goes_by_its_name(word, text):
+    pytest.importorskip("ortools")
+
+    found = configuration(word)
+
+    assert (found.text, configuration(found.text).settings) == (text, found.settings)
+
+
+def test_a_field_sweeps_as_any_parameter_does():
+    pytest.importorskip("ortools")
+
+    found = configurations(["cp-sat:search_branching=*"])
+
+    assert len(found) > 5
+    assert found[0].text == "cp-sat"
+
+
+def test_a_field_cannot_be_looked_up_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.sat.sat_parameters_pb2", None)
+
+    assert "linearization_level cannot be looked up, as OR-Tools is not installed here" in refusal(
+        "cp-sat:linearization_level=0"
+    )
+    assert configuration("cp-sat:workers=1").text == "cp-sat:workers=1"
 
 
 def test_a_configuration_named_twice_is_taken_once():
@@ -96,8 +152,8 @@ def test_threads_are_the_workers_of_a_configuration_or_one():
         ("chuffed", ["no backend is called 'chuffed'", "cp-sat", "cp-min-size", "@core"]),
         ("", ["no backend is called ''", "cp-sat"]),
         ("@all-of-them", ["no group is called '@all-of-them'", "@core", "@default"]),
-        ("cp-sat:threads=4", ["no parameter 'threads'", "workers, encoding, presolve, seed"]),
-        ("scip:x=1", ["scip has no parameter 'x'", "it has: none"]),
+        ("cp-sat:threads=4", ["no parameter 'threads'", "workers, encoding, cages, presolve, seed"]),
+        ("scip:x=1", ["scip has no parameter 'x'", "it has: cages"]),
         ("cp-sat:workers", ["found 'workers', expected name=value"]),
         ("cp-sat:workers=", ["found 'workers=', expected name=value"]),
         ("cp-sat:=4", ["found '=4', expected name=value"]),
@@ -110,6 +166,13 @@ def test_threads_are_the_workers_of_a_configuration_or_one():
         ("cp-sat:seed=-2", ["seed is '-2', expected a whole number from -1"]),
         ("cp-sat:seed=2147483648", ["expected a whole number from -1 to 2147483647"]),
         ("cp-sat:seed=" + "9" * 5000, ["expected a whole number from -1 to 2147483647"]),
+        ("cp-sat:linearization_level=high", ["linearization_level is 'high', expected a whole number"]),
+        ("cp-sat:use_lns=maybe", ["use_lns is 'maybe', expected one of true, false"]),
+        ("cp-sat:random_branches_ratio=some", ["random_branches_ratio is 'some', expected something like 0.0"]),
+        ("cp-sat:restart_algorithms=SOMETIMES", ["restart_algorithms is 'SOMETIMES'"]),
+        ("cp-sat:subsolver_params=1", ["no parameter 'subsolver_params'"]),
+        ("cp-sat:num_workers=8", ["num_workers is not set by name; use workers="]),
+        ("cp-sat:max_time_in_seconds=8", ["use --timeout"]),
         ("cp-sat:encoding=float", ["encoding is 'float', expected one of int, bool, or * for all"]),
         ("legacy-cp:var=CHOOSE", ["expected one of CHOOSE_FIRST_UNBOUND"]),
     ],

@@ -9,11 +9,14 @@ import pytest
 from cases import cases
 
 from problems.errors import InputError, PuzzleError
-from problems.kinds import KINDS, kind_named, sudoku
+from problems.kinds import KINDS, _drawing, _regions, kind_named, sudoku
 from problems.kinds._shape import SYMBOLS, Shape, units
 from workers.sandbox import WARM_UP
 
-ALL = cases("small", "nine", "search", "large")
+PLAIN = cases("small", "nine", "search", "large")
+VARIANTS = cases("variants")
+ALL = PLAIN + VARIANTS
+JIGSAW = "J:" + "." * 16 + "aaabaXbbXXXbYYYY"
 EMPTY = "." * 81
 SOLVED = "974236158638591742125487936316754289742918563589362417867125394253649871491873625"
 
@@ -35,8 +38,8 @@ def test_every_kind_has_what_a_kind_provides():
 
 
 def test_an_unknown_kind_is_named_with_those_there_are():
-    with pytest.raises(InputError, match=r"'queens'.*sudoku"):
-        kind_named("queens")
+    with pytest.raises(InputError, match=r"'go'.*sudoku"):
+        kind_named("go")
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
@@ -118,9 +121,10 @@ def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
 def test_a_full_grid_without_repetition_is_a_puzzle(case):
-    shape = re.match(r"(\dx\d:)?", case.puzzle)[0]
+    cells = len(case.solution)
+    before, _, after = re.fullmatch(rf"((?:\w+:)*)(.{{{cells}}})(\w*)", case.puzzle).groups()
 
-    assert sudoku.parse(shape + case.solution) == shape + case.solution
+    assert sudoku.parse(before + case.solution + after) == before + case.solution + after
 
 
 @pytest.mark.parametrize("value", "123456789")
@@ -205,6 +209,72 @@ def test_a_box_shape_that_does_not_fit_is_told(text, expected):
     assert fault(text) == expected
 
 
+@pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
+def test_a_drawing_of_a_variant_holds_the_cells_in_order_too(case):
+    drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))
+
+    grid = "\n".join(line for line in drawn.splitlines() if "every value" not in line)
+    assert re.sub(r"[^0-9A-Z]", "", grid) == case.solution
+    assert len({len(line) for line in grid.splitlines()}) == 1
+
+
+def test_options_add_their_units():
+    def added(prefix: str) -> list[tuple[str, tuple[int, ...]]]:
+        return [(c.role, c.scope) for c in sudoku.problem(prefix + EMPTY).constraints[27:]]
+
+    assert added("X:") == [("diagonal", tuple(range(0, 81, 10))), ("diagonal", tuple(range(8, 73, 8)))]
+    assert added("C:") == [("centre", (10, 13, 16, 37, 40, 43, 64, 67, 70))]
+    assert [role for role, _ in added("W:")] == ["window"] * 4
+    assert added("W:")[0][1] == (10, 11, 12, 19, 20, 21, 28, 29, 30)
+    assert added("W:")[3][1] == (50, 51, 52, 59, 60, 61, 68, 69, 70)
+
+
+def test_options_have_one_order_in_the_canonical_text():
+    expected = "X:C:3x5:" + "1" + "." * 224
+
+    for text in ("3x5:X:C:", "c:3X5:x:", "C:X:3x5:"):
+        assert sudoku.parse(text + expected[8:]) == expected
+
+
+def test_regions_are_renamed_in_the_order_in_which_they_appear_and_stand_for_boxes():
+    text = sudoku.parse(JIGSAW)
+
+    assert text == "J:" + "." * 16 + "AAABACBBCCCBDDDD"
+    assert [c.role for c in sudoku.problem(text).constraints] == ["row"] * 4 + ["column"] * 4 + ["region"] * 4
+    assert sudoku.problem(text).constraints[8].scope == (0, 1, 2, 4)
+
+
+def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
+    cells = "1" + "." * 35
+
+    assert sudoku.parse(f"J:{cells}" + "aaabbb" * 2 + "cccddd" * 2 + "eeefff" * 2) == f"2x3:{cells}"
+    assert sudoku.parse("X:J:1..............." + "aabb" * 2 + "ccdd" * 2) == "X:1..............."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("X:" + with_symbols(EMPTY, {0: "5", 80: "5"}), ("5 stands twice in diagonal 1 (r1c1 and r9c9)", 82)),
+        ("W:" + with_symbols(EMPTY, {14: "5", 34: "5"}), ("5 stands twice in window 2 (r2c6 and r4c8)", 36)),
+        ("C:" + with_symbols(EMPTY, {10: "5", 70: "5"}), ("5 stands twice in centre 1 (r2c2 and r8c8)", 72)),
+        ("J:.1..1..........." + JIGSAW[16:], ("34 characters after J:", None)),
+        ("J:.2..2..........." + JIGSAW[18:], ("2 stands twice in region 1 (r1c2 and r2c1)", 6)),
+        (JIGSAW[:-1] + "X", ("region 'X' has 5 cells, expected 4", 23)),
+        ("X:x:" + EMPTY, ("x: stands twice in front of the cells", 2)),
+        ("2x3:3x2:" + "." * 36, ("3x2: stands twice in front of the cells", 4)),
+        ("2x2:" + JIGSAW, ("a jigsaw (J:) has regions, expected no box shape in front", 0)),
+        ("W:2x3:" + "." * 36, ("windows (W:) need square boxes, found 'W:2x3:' in front", 0)),
+        ("W:" + JIGSAW, ("windows (W:) need square boxes", 0)),
+        ("C:" + "." * 16, ("centre dots (C:) need boxes with a centre, found 'C:' in front", 0)),
+        ("X:" + "." * 36, ("36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)", None)),
+    ],
+)
+def test_what_is_wrong_with_a_variant_is_told(text, expected):
+    message, offset = fault(text)
+
+    assert (message.startswith(expected[0]), offset) == (True, expected[1]), message
+
+
 def test_cells_are_named_by_row_and_column():
     assert sudoku.name(EMPTY, 0) == "r1c1"
     assert sudoku.name(EMPTY, 80) == "r9c9"
@@ -216,11 +286,12 @@ def test_values_that_are_none_are_written_as_question_marks():
     assert sudoku.assignment(EMPTY, "1?") == (1, 0)
 
 
-def test_a_grid_is_drawn_as_its_docstring_shows():
-    assert doctest.testmod(sudoku).failed == 0
+@pytest.mark.parametrize("module", [sudoku, _regions, _drawing], ids=lambda module: module.__name__)
+def test_a_docstring_shows_what_is_drawn_and_written(module):
+    assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
 def test_a_drawing_holds_the_cells_in_order_in_lines_of_one_width(case):
     drawn = sudoku.render(case.puzzle)
 

@@ -17,7 +17,23 @@ from scheduler.loading import Loaded, find_source, load, shipped_sets, store_set
 
 P = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 Q = "52...6.........7.13...........4..8..6......5...........418.........3..2...87....."
-SHIPPED = {"easy": (51, 50), "medium": (11, 11), "hard": (95, 95)}
+SHIPPED = {  # puzzles, and distinct ones
+    "easy": (51, 50),
+    "medium": (11, 11),
+    "hard": (95, 95),
+    "sudoku-x": (12, 12),
+    "windoku": (14, 14),
+    "jigsaw": (13, 13),
+    "centre-dots": (7, 7),
+    "16x16": (27, 27),
+    "25x25": (12, 12),
+    "killer": (156, 156),
+    "killer-hard": (13, 13),
+    "queens": (14, 14),
+    "latin": (9, 9),
+    "futoshiki": (9, 9),
+    "kakuro": (8, 8),
+}
 
 
 @pytest.fixture
@@ -40,8 +56,8 @@ def engine(tmp_path: Path):
     made.dispose()
 
 
-def loaded(word: str, *, skip_invalid: bool = False, form: str | None = None) -> Loaded:
-    return load(find_source(word), "sudoku", form, skip_invalid=skip_invalid)
+def loaded(word: str, *, kind: str | None = None, skip_invalid: bool = False, form: str | None = None) -> Loaded:
+    return load(find_source(word), kind, form, skip_invalid=skip_invalid)
 
 
 def texts(word: str) -> list[str]:
@@ -84,7 +100,7 @@ class TestSources:
         assert (len(found.rows), found.distinct) == SHIPPED[name]
 
     def test_the_shipped_sets_are_these(self):
-        assert set(SHIPPED) <= set(shipped_sets())
+        assert set(SHIPPED) == set(shipped_sets())
 
     def test_a_file_is_named_after_itself(self, file):
         source = find_source(file(P, "mine.sdm"))
@@ -102,7 +118,7 @@ class TestSources:
     def test_what_is_no_file_is_told_with_the_sets_there_are(self, word, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
 
-        with pytest.raises(InputError, match=r"easy, hard, medium") as caught:
+        with pytest.raises(InputError, match=r"easy, .*hard, .*medium") as caught:
             find_source(word or "nothing at all")
         assert "there is no file" in str(caught.value)
 
@@ -136,6 +152,58 @@ class TestSources:
 
         with pytest.raises(InputError, match="cannot be read: No such file"):
             load(source, "sudoku", None, skip_invalid=False)
+
+
+KILLER = '{"id": "one", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}'
+
+
+class TestKinds:
+    """What a file holds."""
+
+    def test_a_file_that_says_nothing_holds_sudokus_unless_the_user_says_otherwise(self, file):
+        assert loaded(file(P)).kind == "sudoku"
+        with pytest.raises(FileError, match="this is no JSON"):
+            loaded(file(P), kind="killer")
+
+    def test_a_file_of_json_lines_with_cages_holds_killers_whatever_it_is_called(self, file):
+        found = loaded(file(KILLER, "mine.jsonl"))
+
+        assert (found.kind, found.source.name) == ("killer", "mine")
+        assert [(text, label) for text, _, _, label in found.rows] == [
+            ('{"cages":[{"cells":[[0,0],[0,1]],"sum":3}]}', "one")
+        ]
+
+    def test_a_comment_may_name_the_kind(self, file):
+        assert loaded(file(f"# kind: sudoku\n{P}")).kind == "sudoku"
+        assert loaded(file(f"# kind: sudoku\n{P}"), kind="sudoku").kind == "sudoku"
+
+    @pytest.mark.parametrize("text", ["." * 25, "." * 36, "1...2...3"])
+    def test_a_line_of_another_kind_is_no_row_of_a_grid(self, file, text):
+        assert [row[0] for row in loaded(file(f"# kind: latin\n{text}")).rows] == [text]
+        assert [row[0] for row in loaded(file(text), kind="latin").rows] == [text]
+
+    def test_an_unknown_kind_is_told_with_those_there_are(self, file):
+        with pytest.raises(FileError, match=r"some.txt:2: no kind of puzzle is called 'go'; there are: sudoku, killer"):
+            loaded(file(f"# mine\n# kind: go\n{P}"))
+        with pytest.raises(InputError, match="no kind of puzzle is called 'go'"):
+            loaded(file(P), kind="go")
+
+    def test_a_user_who_contradicts_the_file_is_told(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1: the file holds killer, and --kind says sudoku"):
+            loaded(file(KILLER), kind="sudoku")
+
+    def test_a_fault_in_a_cage_is_told_with_its_line(self, file):
+        content = f'{KILLER}\n{{"cages": [{{"cells": [[0, 9]], "sum": 3}}]}}\n  {{"cages": ]}}\n'
+
+        assert faults(file(content)) == [
+            "some.txt:2: cage 1: cell [0, 9] is outside the 9×9 grid: rows and columns count from 0 to 8",
+            "some.txt:3:13: this is no JSON: Expecting value",
+        ]
+
+    def test_a_puzzle_of_another_kind_is_a_fault(self, file):
+        other = KILLER.replace('"id"', '"kind": "kakuro", "id"')
+
+        assert faults(file(f"{KILLER}\n{other}")) == ["some.txt:2: a puzzle of kind 'kakuro', expected 'killer'"]
 
 
 class TestText:

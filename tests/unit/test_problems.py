@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from problems.constraints import AllDifferent, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Less, NotEqual, Sum
 from problems.errors import CagematchError, Fault, FileError, InputError, PuzzleError, UnknownStatus
 from problems.problem import Problem, Puzzle, Rules
 from problems.rewrite import direct, pairwise
@@ -16,6 +16,7 @@ RULES = Rules(
     ((1, 2, 3), (1, 2, 3), (2, 4)),
     (AllDifferent((0, 1, 2), "row"), Sum((0, 2), 5, "cage"), NotEqual((1, 2), "line")),
 )
+UNLIKE = Rules(((1, 3, 4), (2, 3), (0, 3, 5)), (Less((0, 1), "sign"), Less((2, 0), "sign"), NotEqual((1, 2), "line")))
 PROBLEM = Problem(RULES, ((1, 2),))
 
 
@@ -28,6 +29,9 @@ PROBLEM = Problem(RULES, ((1, 2),))
         (Sum((0,), -1, "cage"), [-1], [1]),
         (Sum((), 0, "cage"), [5], None),
         (NotEqual((0, 2), "line"), [1, 1, 2], [1, 2, 1]),
+        (AllowedSets((2, 0), ((1, 4), (2, 3)), "cage"), [1, 9, 4], [1, 9, 3]),
+        (Less((2, 0), "sign"), [2, 9, 1], [1, 9, 1]),
+        (Less((0, 1), "sign"), [-2, -1], [2, 1]),
     ],
 )
 def test_a_constraint_holds_exactly_when_its_scope_obeys_it(constraint, kept, broken):
@@ -96,17 +100,18 @@ def test_pairwise_keeps_each_pair_once_and_leaves_the_rest_alone():
     )
 
 
-def test_the_direct_encoding_has_the_solutions_of_the_rules_and_no_others():
-    encoding = direct(RULES)
+@pytest.mark.parametrize("rules", [RULES, UNLIKE], ids=["sum", "inequalities"])
+def test_the_direct_encoding_has_the_solutions_of_the_rules_and_no_others(rules):
+    encoding = direct(rules)
 
-    for assignment in product(*RULES.domains):
+    for assignment in product(*rules.domains):
         atoms = [int(assignment[variable] == value) for variable, value in encoding.atoms]
         kept = all(
             row.low <= sum(atoms[a] * w for a, w in zip(row.atoms, row.weights, strict=True)) <= row.high
             for row in encoding.rows
         )
 
-        assert kept == all(constraint.holds(assignment) for constraint in RULES.constraints)
+        assert kept == all(constraint.holds(assignment) for constraint in rules.constraints)
         assert encoding.decode([bool(atom) for atom in atoms]) == assignment
 
 

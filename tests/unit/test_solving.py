@@ -101,6 +101,16 @@ def test_a_solution_without_values_is_no_answer(run):
     assert "no single value" in measured.detail
 
 
+def test_a_log_is_kept_from_its_end_and_after_other_words(run):
+    found = Found("odd", log="x" * 100_000 + " end of the log")
+
+    told = run(Stub(search=lambda: found)).detail
+
+    assert told.startswith("stub ended with status 'odd'\n")
+    assert told.endswith(" end of the log")
+    assert len(told) < 70_000
+
+
 def test_whatever_a_backend_raises_is_an_error_that_ends_in_its_words(run):
     measured = run(Stub(search=raiser(RuntimeError("the solver is on fire"))))
 

@@ -16,16 +16,27 @@ from typing import cast
 from problems.errors import ConfigurationError
 from workers.backends.contract import Backend
 
+MINIZINC = "get the program minizinc, with the solver, from minizinc.org"
 ENTRY_POINTS = "cagematch.backends"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a backend is, the family it belongs to, and the extra that installs its library."""
+    """Where a backend is, the family it belongs to, and the extra that installs its library, or a program's source."""
 
     module: str
     family: str
     extra: str | None = None
+    program: str | None = None
+
+    @property
+    def optional(self) -> bool:
+        """Whether Cagematch may be installed without what it needs."""
+        return bool(self.extra or self.program)
+
+    def cure(self, name: str) -> str:
+        """What to do where it is not installed."""
+        return self.program or f"pip install 'cagematch[{self.extra or name}]'"
 
 
 BACKENDS: dict[str, Entry] = {
@@ -33,8 +44,28 @@ BACKENDS: dict[str, Entry] = {
     "legacy-cp": Entry("workers.backends.legacy_cp", "ortools"),
     "scip": Entry("workers.backends.scip", "ortools"),
     "cbc": Entry("workers.backends.cbc", "ortools"),
+    "highs": Entry("workers.backends.highs", "ortools"),
+    "bop": Entry("workers.backends.bop", "ortools"),
+    "sat-mip": Entry("workers.backends.sat_mip", "ortools"),
+    "clp": Entry("workers.backends.clp", "ortools"),
+    "glop": Entry("workers.backends.glop", "ortools"),
+    "pdlp": Entry("workers.backends.pdlp", "ortools"),
     "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
     "backtracking": Entry("workers.backends.backtracking", "python"),
+    "propagation": Entry("workers.backends.propagation", "python"),
+    "cadical": Entry("workers.backends.cadical", "python-sat", extra="sat"),
+    "glucose": Entry("workers.backends.glucose", "python-sat", extra="sat"),
+    "exact-cover": Entry("workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
+    "z3": Entry("workers.backends.z3", "z3", extra="z3"),
+    "clingo": Entry("workers.backends.clingo", "clingo", extra="clingo"),
+    "choco": Entry("workers.backends.choco", "choco", extra="choco"),
+    "pumpkin": Entry("workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
+    "highspy": Entry("workers.backends.highspy", "highspy", extra="highspy"),
+    "pyscipopt": Entry("workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
+    "pulp-highs": Entry("workers.backends.pulp_highs", "highspy", extra="highspy"),
+    "pulp-scip": Entry("workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
+    "minizinc-gecode": Entry("workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
+    "minizinc-chuffed": Entry("workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
 }
 
 

@@ -1,20 +1,23 @@
 """OR-Tools' linear solver, whichever engine is behind it: the direct encoding as a 0/1 program.
 
-Documentation: the OR-Tools reference, ``pywraplp``. The engines' own files name theirs.
+Documentation: the OR-Tools reference, ``pywraplp``, and ``linear_solver.proto`` for its bulk form, which is loaded in
+one call: what depends on the rules only is made once and kept, and no solver is. The engines' own files name theirs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from problems.constraints import AllDifferent, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from problems.rewrite import Direct, direct
+from problems.rewrite import ENCODED, Direct, direct
+from problems.sets import posted
 from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = ENCODED
 TASKS = (Task.SOLVE,)
 STATUS = {
     0: SOLVED,  # OPTIMAL
@@ -24,38 +27,66 @@ STATUS = {
     4: FAILED,  # ABNORMAL
     5: FAILED,  # MODEL_INVALID
     6: OUT_OF_TIME,  # NOT_SOLVED
+    99: OUT_OF_TIME,  # HiGHS and PDLP answer in the bulk form's words: MPSOLVER_UNKNOWN_STATUS
 }
+COUNTS = ("nodes", "iterations")  # what an engine counts; to be asked for more, it complains on stderr
+Model = tuple[Any, Direct]
 HALF = 0.5  # solvers return 0.9999999 for 1
+WHOLE = 1e-3  # further from 0 and from 1 a value is fractional: the optimum of a relaxation, and no answer
 
 
 def version(engine: str) -> str:
-    """What the engine calls itself."""
-    return str(_solver(engine).SolverVersion())
+    """What the engine calls itself, and what brings it along where it does not say which version it is."""
+    import ortools
+
+    told = str(_solver(engine).SolverVersion())
+    return told if any(symbol.isdigit() for symbol in told) else f"of OR-Tools {ortools.__version__}"
 
 
-def build(engine: str, problem: Problem, order: Order) -> tuple[Any, list[Any], Direct]:  # noqa: ARG001
-    """Make one binary an atom and one linear constraint a row; clues are bounds."""
+def build(engine: str, problem: Problem, order: Order) -> Model:
+    """Load one binary an atom and one linear constraint a row; clues are bounds."""
     solver = _solver(engine)
-    encoding = direct(problem.rules)
-    atoms = [solver.BoolVar("") for _ in encoding.atoms]
-    for row in encoding.rows:
-        constraint = solver.RowConstraint(row.low, row.high, "")
-        for atom, weight in zip(row.atoms, row.weights, strict=True):
-            constraint.SetCoefficient(atoms[atom], weight)
+    rules = posted(problem.rules, order.settings.get("cages", "sum"))
+    encoding = direct(rules)
+    solver.LoadModelFromProto(_program(rules))
     for given in problem.givens:
-        atoms[encoding.number[given]].SetLb(1)
-    return solver, atoms, encoding
+        solver.variable(encoding.number[given]).SetLb(1)
+    return solver, encoding
 
 
-def search(model: tuple[Any, list[Any], Direct], limit_s: float) -> Found:
+def search(model: Model, limit_s: float, counts: Sequence[str] = COUNTS) -> Found:
     """Solve within the limit, which the linear solver takes in milliseconds."""
-    solver, atoms, encoding = model
+    from ortools.linear_solver.linear_solver_pb2 import MPSolutionResponse
+
+    solver, encoding = model
     solver.SetTimeLimit(max(1, int(limit_s * 1000)))
     native = solver.Solve()
-    counters = {"nodes": solver.nodes(), "iterations": solver.iterations()}
+    counters = {count: getattr(solver, count)() for count in counts}
     if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)
-    return Found(native, encoding.decode([atom.solution_value() > HALF for atom in atoms]), counters)
+    told = MPSolutionResponse()
+    solver.FillSolutionResponseProto(told)
+    return Found(native, read(encoding, told.variable_value), counters)
+
+
+def read(encoding: Direct, values: Iterable[float]) -> tuple[int, ...] | None:
+    """Turn the values of the atoms into an assignment; None where any is fractional."""
+    found = list(values)
+    if any(WHOLE < value < 1 - WHOLE for value in found):
+        return None
+    return encoding.decode([value > HALF for value in found])
+
+
+@lru_cache(maxsize=64)
+def _program(rules: Rules) -> Any:
+    from ortools.linear_solver.linear_solver_pb2 import MPModelProto
+
+    encoding, program = direct(rules), MPModelProto()
+    for _ in encoding.atoms:
+        program.variable.add(lower_bound=0, upper_bound=1, is_integer=True)
+    for row in encoding.rows:
+        program.constraint.add(var_index=row.atoms, coefficient=row.weights, lower_bound=row.low, upper_bound=row.high)
+    return program
 
 
 def _solver(engine: str) -> Any:
@@ -67,7 +98,7 @@ def _solver(engine: str) -> Any:
     return solver
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - no setting changes the program
+def size(rules: Rules, settings: Settings) -> Size:
     """Count the binaries and the rows by role."""
-    encoding = direct(rules)
+    encoding = direct(posted(rules, settings.get("cages", "sum")))
     return Size({"binary": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))

@@ -12,13 +12,13 @@ import time
 from collections import Counter
 from functools import lru_cache
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import pairwise
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE,)
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}

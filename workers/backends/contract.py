@@ -20,13 +20,18 @@ SEED_MOST = 2**31 - 1  # solvers keep a seed, and most other numbers, in 32 bits
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that users may set: its default, and either the words it takes or the least and most integer."""
+    """A parameter that users may set: its default, and the words it takes, the least and most integer, or a pattern."""
 
     default: str | int
     choices: tuple[str, ...] = ()
+    pattern: str = ""
     least: int = 0
     most: int = SEED_MOST
     help: str = ""
+
+
+# Of backends that tell sums in either way; `problems.sets.posted` does what it says.
+CAGES = Parameter("sum", ("sum", "sets"), help="a cage as an equation, or as the sets of values that add up to it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +39,14 @@ class Found:
     """What a search came back with.
 
     ``native`` is the solver's own status, a key of the backend's ``STATUS``. ``assignment`` has one value a
-    variable. ``counters`` are the solver's own (branches, conflicts, nodes, …).
+    variable. ``counters`` are the solver's own (branches, conflicts, nodes, …). ``log`` is what it printed, where
+    that was asked for.
     """
 
     native: object
     assignment: Sequence[int] | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,11 @@ class Order:
 
 
 class Backend(Protocol):
-    """A backend's module."""
+    """A backend's module.
+
+    It may have one function more, ``parameter(name)``: a `Parameter` that its library names and ``PARAMETERS`` does not
+    list, or None.
+    """
 
     HANDLES: tuple[type, ...]
     TASKS: tuple[Task, ...]

@@ -1,19 +1,25 @@
 """CP-SAT, Google's lazy-clause-generation solver, through OR-Tools' CpModel.
 
-Documentation: the OR-Tools reference, "CP-SAT Solver", and ``sat_parameters.proto`` for the parameters.
+Documentation: the OR-Tools reference, "CP-SAT Solver", and ``sat_parameters.proto`` for the parameters. The model of
+the rules is made once and kept; ``CpModel.clone`` copies it for each puzzle.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import singledispatch
+from collections.abc import Callable, Sequence
+from functools import lru_cache, singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import direct
+from problems.sets import posted
+from workers.backends import _sat_parameters
+from workers.backends._sat_parameters import parameter
 from workers.backends.contract import (
+    CAGES,
     FAILED,
     OUT_OF_TIME,
     REFUTED,
@@ -26,7 +32,9 @@ from workers.backends.contract import (
     Size,
 )
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "parameter", "search", "size", "version"]
+
+HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = (Task.SOLVE,)
 STATUS = {
     "OPTIMAL": SOLVED,
@@ -38,9 +46,13 @@ STATUS = {
 PARAMETERS = {
     "workers": Parameter(4, least=1, help="parallel searches (num_search_workers)"),
     "encoding": Parameter("int", ("int", "bool"), help="one integer a variable, or one Boolean a value"),
+    "cages": CAGES,
     "presolve": Parameter("on", ("on", "off"), help="simplify the model first (cp_model_presolve)"),
     "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's"),
+    "log": Parameter("off", ("off", "on"), help="keep the solver's log with the run (log_search_progress)"),
 }
+Decode = Callable[[list[int]], Sequence[int] | None]
+Model = tuple[Any, Any, Decode, list[str]]
 
 
 def version() -> str:
@@ -50,50 +62,111 @@ def version() -> str:
 
 
 def size(rules: Rules, settings: Settings) -> Size:
+    rules = posted(rules, settings["cages"])
     if settings["encoding"] == "int":
-        posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
-        return Size({"integer": len(rules.domains)}, posted)
+        told = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
+        choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
+        for choice in choices:
+            told[f"domain {choice.role}"] += len(choice.sets) * len(choice.scope)
+            told[f"exactly one {choice.role}"] += 1
+        sets = sum(len(choice.sets) for choice in choices)
+        return Size({"integer": len(rules.domains)} | ({"Boolean": sets} if sets else {}), told)
     encoding = direct(rules)
-    return Size({"Boolean": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))
+    told = Counter(f"linear {row.role}" for row in encoding.rows)
+    for row in encoding.rows:
+        if row.link:
+            told[f"clause {row.role}"] += len(row.atoms)
+    return Size({"Boolean": len(encoding.atoms)}, told)
 
 
-def build(problem: Problem, order: Order) -> tuple[Any, Any, Any]:
+def build(problem: Problem, order: Order) -> Model:
     from ortools.sat.python import cp_model
 
-    model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.num_workers = int(order.settings["workers"])
     parameters.random_seed = order.seed & SEED_MOST
     parameters.cp_model_presolve = order.settings["presolve"] == "on"
     parameters.catch_sigint_signal = False
-    encode = _integers if order.settings["encoding"] == "int" else _booleans
-    return model, solver, encode(model, problem)
+    parameters.merge_text_format(_sat_parameters.text(order.settings))
+    log: list[str] = []
+    if order.settings["log"] == "on":
+        parameters.log_search_progress, parameters.log_to_stdout = True, False
+        solver.log_callback = log.append
+    fill = _integers if order.settings["encoding"] == "int" else _booleans
+    model, decode = fill(Problem(posted(problem.rules, order.settings["cages"]), problem.givens))
+    return model, solver, decode, log
 
 
-def search(model: tuple[Any, Any, Any], limit_s: float) -> Found:
-    problem, solver, read = model
+def search(model: Model, limit_s: float) -> Found:
+    problem, solver, decode, log = model
     solver.parameters.max_time_in_seconds = limit_s
     native = solver.status_name(solver.solve(problem))
     counters = {"branches": solver.num_branches, "conflicts": solver.num_conflicts}
-    return Found(native, read(solver) if native in ("OPTIMAL", "FEASIBLE") else None, counters)
+    assignment = decode(list(solver.response_proto.solution)) if native in ("OPTIMAL", "FEASIBLE") else None
+    return Found(native, assignment, counters, "\n".join(log))
 
 
-def _integers(model: Any, problem: Problem) -> Any:
-    variables = [
-        model.new_int_var(values[0], values[-1], "")
-        if values[-1] - values[0] == len(values) - 1
-        else _sparse(model, values)
-        for values in problem.values
-    ]
-    for constraint in problem.constraints:
-        post(constraint, model, variables)
-    return lambda solver: [solver.value(variable) for variable in variables]
+def _integers(problem: Problem) -> tuple[Any, Decode]:
+    """Copy the rules' model, and let each clue leave its variable one value."""
+    model = _integer_model(problem.rules).clone()
+    variables = model.proto.variables
+    for variable, value in problem.givens:
+        domain = variables[variable].domain
+        domain.clear()
+        domain.extend((value, value))
+    # Booleans of the model's own come behind the puzzle's variables.
+    return model, lambda solution: solution[: len(problem.rules.domains)]
 
 
-def _sparse(model: Any, values: tuple[int, ...]) -> Any:
+def _booleans(problem: Problem) -> tuple[Any, Decode]:
+    """Copy the rules' model, and let each clue be true."""
+    model, encoding = _boolean_model(problem.rules).clone(), direct(problem.rules)
+    variables = model.proto.variables
+    for given in problem.givens:
+        variables[encoding.number[given]].domain[0] = 1
+    return model, lambda solution: encoding.decode([value == 1 for value in solution])
+
+
+@lru_cache(maxsize=64)
+def _integer_model(rules: Rules) -> Any:
     from ortools.sat.python import cp_model
 
-    return model.new_int_var_from_domain(cp_model.Domain.from_values(values), "")
+    model = cp_model.CpModel()
+    domains = (cp_model.Domain.from_values(values) for values in rules.domains)
+    variables = [model.new_int_var_from_domain(domain, "") for domain in domains]
+    for constraint in rules.constraints:
+        post(constraint, model, variables)
+    return model
+
+
+@lru_cache(maxsize=64)
+def _boolean_model(rules: Rules) -> Any:
+    from ortools.sat.python import cp_model
+
+    model, encoding = cp_model.CpModel(), direct(rules)
+    atoms = [model.new_bool_var("") for _ in encoding.atoms]
+    for row in encoding.rows:
+        members = [atoms[a] for a in row.atoms]
+        if row.link:
+            _link(model, members, row.weights)
+        elif row.high != 1 or set(row.weights) != {1}:
+            total = cp_model.LinearExpr.weighted_sum(members, row.weights)
+            model.add_linear_constraint(total, row.low, row.high)
+        elif row.low:
+            model.add_exactly_one(members)
+        else:
+            model.add_at_most_one(members)
+    return model
+
+
+def _link(model: Any, members: list[Any], weights: Sequence[int]) -> None:
+    """As clauses: none of either side without one of the other, and at most one of the first."""
+    ones, others = ([m for m, weight in zip(members, weights, strict=True) if weight == side] for side in (1, -1))
+    for some, them in ((ones, others), (others, ones)):
+        for member in some:
+            model.add_bool_or([member.negated(), *them])
+    model.add_at_most_one(ones)
 
 
 @singledispatch
@@ -118,19 +191,21 @@ def _(constraint: NotEqual, model: Any, variables: list[Any]) -> None:
     model.add(variables[a] != variables[b])
 
 
-def _booleans(model: Any, problem: Problem) -> Any:
+@post.register
+def _(constraint: Less, model: Any, variables: list[Any]) -> None:
+    a, b = constraint.scope
+    model.add(variables[a] < variables[b])
+
+
+@post.register
+def _(constraint: AllowedSets, model: Any, variables: list[Any]) -> None:
     from ortools.sat.python import cp_model
 
-    encoding = direct(problem.rules)
-    fixed = {encoding.number[given] for given in problem.givens}
-    atoms = [model.new_int_var(int(a in fixed), 1, "") for a in range(len(encoding.atoms))]
-    for row in encoding.rows:
-        members = [atoms[a] for a in row.atoms]
-        if row.high != 1 or set(row.weights) != {1}:
-            total = cp_model.LinearExpr.weighted_sum(members, row.weights)
-            model.add_linear_constraint(total, row.low, row.high)
-        elif row.low:
-            model.add_exactly_one(members)
-        else:
-            model.add_at_most_one(members)
-    return lambda solver: encoding.decode([solver.boolean_value(atom) for atom in atoms])
+    scope = [variables[v] for v in constraint.scope]
+    chosen = [model.new_bool_var("") for _ in constraint.sets]
+    model.add_exactly_one(chosen)
+    model.add_all_different(scope)
+    for choice, allowed in zip(chosen, constraint.sets, strict=True):
+        domain = cp_model.Domain.from_values(allowed)
+        for variable in scope:
+            model.add_linear_expression_in_domain(variable, domain).only_enforce_if(choice)

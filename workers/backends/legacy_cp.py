@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
-from problems.constraints import AllDifferent, Constraint, NotEqual, Sum
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
 
-HANDLES = (AllDifferent, Sum, NotEqual)
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE,)
 # NextSolution says False both when the tree is exhausted and when a limit was crossed, and Python is not
 # given the limit's own word. Measured time tells them apart; in doubt it was the limit, never a proof.
@@ -51,6 +51,9 @@ VALUE_STRATEGIES = (
 PARAMETERS = {
     "var": Parameter("CHOOSE_FIRST_UNBOUND", VARIABLE_STRATEGIES, help="which variable to branch on"),
     "val": Parameter("ASSIGN_MIN_VALUE", VALUE_STRATEGIES, help="which value to try first"),
+    "alldifferent": Parameter(
+        "bounds", ("bounds", "values"), help="what AllDifferent looks at: intervals, or settled values"
+    ),
     "seed": Parameter(-1, least=-1, help="random seed of the random strategies; -1 takes the batch's"),
 }
 
@@ -72,8 +75,9 @@ def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Any]:
     solver = pywrapcp.Solver("")
     solver.ReSeed(order.seed & SEED_MOST)
     variables = [solver.IntVar(values) for values in problem.values]
+    store = Store(solver, variables, order.settings["alldifferent"] == "bounds")
     for constraint in problem.constraints:
-        post(constraint, solver, variables)
+        post(constraint, store)
     strategies = (getattr(pywrapcp.Solver, str(order.settings[which])) for which in ("var", "val"))
     return solver, variables, solver.Phase(variables, *strategies)
 
@@ -91,23 +95,37 @@ def search(model: tuple[Any, list[Any], Any], limit_s: float) -> Found:
     return Found(native, assignment, {"branches": solver.Branches(), "failures": solver.Failures()})
 
 
+class Store(NamedTuple):
+    """What constraints are posted to. ``bounds``: AllDifferent reasons about intervals, not settled values only."""
+
+    solver: Any
+    variables: list[Any]
+    bounds: bool
+
+
 @singledispatch
-def post(constraint: Constraint, solver: Any, variables: list[Any]) -> None:
+def post(constraint: Constraint, store: Store) -> None:
     """Ensures that the constraint holds."""
     raise NotImplementedError(type(constraint).__name__)
 
 
 @post.register
-def _(constraint: AllDifferent, solver: Any, variables: list[Any]) -> None:
-    solver.Add(solver.AllDifferent([variables[v] for v in constraint.scope]))
+def _(constraint: AllDifferent, store: Store) -> None:
+    store.solver.Add(store.solver.AllDifferent([store.variables[v] for v in constraint.scope], store.bounds))
 
 
 @post.register
-def _(constraint: Sum, solver: Any, variables: list[Any]) -> None:
-    solver.Add(solver.SumEquality([variables[v] for v in constraint.scope], constraint.total))
+def _(constraint: Sum, store: Store) -> None:
+    store.solver.Add(store.solver.SumEquality([store.variables[v] for v in constraint.scope], constraint.total))
 
 
 @post.register
-def _(constraint: NotEqual, solver: Any, variables: list[Any]) -> None:
+def _(constraint: NotEqual, store: Store) -> None:
     a, b = constraint.scope
-    solver.Add(variables[a] != variables[b])
+    store.solver.Add(store.variables[a] != store.variables[b])
+
+
+@post.register
+def _(constraint: Less, store: Store) -> None:
+    a, b = constraint.scope
+    store.solver.Add(store.variables[a] < store.variables[b])

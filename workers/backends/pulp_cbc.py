@@ -1,35 +1,18 @@
 """CBC through PuLP: the model goes out as an MPS file to a CBC process of its own.
 
-Documentation: PuLP's reference of ``PULP_CBC_CMD`` and of its status codes.
+Documentation: PuLP's reference of ``PULP_CBC_CMD``.
 """
 
 from __future__ import annotations
 
 import tempfile
-from typing import Any
 
-from problems.constraints import AllDifferent, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem
-from problems.rewrite import Direct, direct
-from workers.backends._linear import HALF, size
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter
+from workers.backends import _pulp
+from workers.backends._pulp import HANDLES, STATUS, TASKS, Model, build, size
+from workers.backends.contract import Found, Parameter
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
-HANDLES = (AllDifferent, Sum, NotEqual)
-TASKS = (Task.SOLVE,)
-# (status, sol_status): with a time limit PuLP says Optimal where only sol_status tells a limit.
-STATUS = {
-    (1, 1): SOLVED,  # Optimal, optimal solution
-    (1, 2): SOLVED,  # Optimal, integer feasible: stopped early with a solution
-    (0, 0): OUT_OF_TIME,  # Not Solved, no solution found
-    (1, 0): OUT_OF_TIME,  # Optimal by name, stopped before a solution
-    (-1, -1): REFUTED,  # Infeasible: the relaxation already
-    (-1, 0): REFUTED,  # Integer infeasible: CBC searched it all; PuLP has no word of its own for that
-    (-2, -2): FAILED,  # Unbounded: a 0/1 program never is
-    (-3, 0): FAILED,  # Undefined
-}
 PARAMETERS: dict[str, Parameter] = {}
 
 
@@ -44,33 +27,10 @@ def version() -> str:
     return f"{cbc} (PuLP {pulp.VERSION})"
 
 
-def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Direct]:  # noqa: ARG001 - nothing to set
+def search(model: Model, limit_s: float) -> Found:
     import pulp
 
-    encoding = direct(problem.rules)
-    fixed = {encoding.number[given] for given in problem.givens}
-    atoms = [
-        pulp.LpVariable(f"a{a}", lowBound=int(a in fixed), upBound=1, cat="Integer") for a in range(len(encoding.atoms))
-    ]
-    model = pulp.LpProblem("p", pulp.LpMinimize)
-    model.setObjective(pulp.LpAffineExpression(constant=0))
-    for at, row in enumerate(encoding.rows):
-        terms = pulp.LpAffineExpression(zip((atoms[a] for a in row.atoms), row.weights, strict=True))
-        sense = pulp.LpConstraintEQ if row.low == row.high else pulp.LpConstraintLE
-        model.addConstraint(pulp.LpConstraint(terms, sense, f"r{at}", row.high))
-    return model, atoms, encoding
-
-
-def search(model: tuple[Any, list[Any], Direct], limit_s: float) -> Found:
-    import pulp
-
-    program, atoms, encoding = model
     with tempfile.TemporaryDirectory() as folder:
         solver = pulp.PULP_CBC_CMD(msg=False, threads=1, timeLimit=limit_s)
         solver.tmpDir = folder
-        program.solve(solver)
-    native = (program.status, program.sol_status)
-    if STATUS.get(native) is not SOLVED:
-        return Found(native)
-    # A variable that presolve removed has no value in the solution file: it is 0.
-    return Found(native, encoding.decode([(atom.varValue or 0) > HALF for atom in atoms]))
+        return _pulp.search(model, solver)

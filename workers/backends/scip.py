@@ -10,12 +10,12 @@ from typing import Any
 from problems.problem import Problem
 from workers.backends import _linear
 from workers.backends._linear import HANDLES, STATUS, TASKS, search, size
-from workers.backends.contract import Order, Parameter
+from workers.backends.contract import CAGES, Order
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
 ENGINE = "SCIP"
-PARAMETERS: dict[str, Parameter] = {}
+PARAMETERS = {"cages": CAGES}
 
 
 def version() -> str:

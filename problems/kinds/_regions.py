@@ -1,0 +1,36 @@
+"""The regions of a jigsaw text: one symbol a cell, told after the cells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import isqrt
+
+from problems.errors import PuzzleError
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def regions_of(text: str, start: int, largest: int) -> str:
+    """The regions in canonical letters; ``start`` is where the cells begin that stand before them."""
+    count = len(text) - start
+    n = isqrt(count // 2)
+    if 2 * n * n != count or not 2 <= n <= largest:
+        raise PuzzleError(f"{count} characters after J:, expected 162: 81 cells, then their 81 regions (or 32, 72 …)")
+    body = text[start + n * n :]
+    sizes = Counter(body)
+    for symbol, size in sizes.items():
+        if size != n:
+            where = start + n * n + body.index(symbol)
+            raise PuzzleError(f"region {symbol!r} has {size} cell{'s' * (size != 1)}, expected {n}", where)
+    return as_regions(body)
+
+
+def as_regions(names: Sequence[Hashable]) -> str:
+    """Rename regions A, B, C … (after Z: 0-9) in the order in which they appear.
+
+    >>> as_regions("22712777")
+    'AABCABBB'
+    """
+    letters = {name: LETTERS[at] for at, name in enumerate(dict.fromkeys(names))}
+    return "".join([letters[name] for name in names])

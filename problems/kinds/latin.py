@@ -1,0 +1,75 @@
+"""Latin squares to complete (quasigroup completion): each row and each column of n × n holds 1 … n once.
+
+Text form: n × n characters row by row, as `problems.kinds._clues` has them; n is from 2 to 36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import isqrt
+
+from problems.constraints import AllDifferent
+from problems.errors import PuzzleError
+from problems.kinds import _clues, sudoku
+from problems.kinds._drawing import frame
+from problems.kinds._shape import LARGEST, Shape, place, units
+from problems.problem import Problem, Rules
+
+
+def parse(text: str) -> str:
+    """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
+    n = isqrt(len(text))
+    if n * n != len(text) or not 2 <= n <= LARGEST:
+        raise PuzzleError(f"{len(text)} characters, expected a square number of them (4, 9, 16, 25, … 1296)")
+    shape = _shape(text)
+    return _clues.canonical(text, 0, shape).removeprefix(shape.prefix)
+
+
+def problem(text: str) -> Problem:
+    """State the rules as one AllDifferent a row and a column, and the clues as givens."""
+    cells = _clues.values(text, _shape(text))
+    return Problem(_rules(_shape(text)), tuple((cell, value) for cell, value in enumerate(cells) if value))
+
+
+def render(text: str, solution: Sequence[int] | None = None) -> str:
+    """Draw the square; blanks are dots.
+
+    >>> print(render("1...3...2"))
+    ┌───────┐
+    │ 1 . . │
+    │ . 3 . │
+    │ . . 2 │
+    └───────┘
+    """
+    n = _shape(text).n
+    body = text if solution is None else digits(text, solution)
+    return frame([" ".join(body[at : at + n]) for at in range(0, n * n, n)])
+
+
+def digits(text: str, solution: Sequence[int]) -> str:
+    """Write a solution as the kind `sudoku` does."""
+    return sudoku.digits(text, solution)
+
+
+def assignment(text: str, digits: str) -> tuple[int, ...]:
+    """Read back what ``digits`` wrote."""
+    return sudoku.assignment(text, digits)
+
+
+def name(text: str, variable: int) -> str:
+    """``r1c5`` is the fifth cell of the first row."""
+    return place(variable, _shape(text).n)
+
+
+def _shape(text: str) -> Shape:
+    """A grid whose boxes are its rows, so that they ask for nothing more."""
+    return Shape(1, isqrt(len(text)))
+
+
+@lru_cache(maxsize=64)
+def _rules(shape: Shape) -> Rules:
+    lines = ((role, cells) for role, cells in units(shape) if role != "box")
+    return Rules(
+        (tuple(range(1, shape.n + 1)),) * shape.n**2, tuple(AllDifferent(cells, role) for role, cells in lines)
+    )

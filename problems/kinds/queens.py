@@ -1,0 +1,94 @@
+"""N queens on a board of n × n, none of which attacks another.
+
+Text form: the number of queens, ``8``. The puzzle has 2 solutions for 4 queens, 92 for 8, and none for 2 and 3
+(sequence A000170 of the OEIS).
+
+Each row has a variable with the column of its queen, and two that say the same column in other words: as the rising and
+as the falling diagonal on which the queen stands. Columns differ, and so do diagonals of either direction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from problems.constraints import AllDifferent, Constraint, Sum
+from problems.errors import PuzzleError
+from problems.kinds._drawing import frame
+from problems.problem import Problem, Rules
+
+LARGEST = 99
+WORDS = ("", " rising", " falling")
+
+
+def parse(text: str) -> str:
+    """Return the number without leading zeros or blanks; raise PuzzleError when it is none."""
+    found = re.fullmatch(r"\s*0*([1-9][0-9]?)\s*", text, re.ASCII)
+    if not found:
+        raise PuzzleError(f"{text[:20]!r}, expected a number of queens from 1 to {LARGEST}", 0)
+    return found[1]
+
+
+def problem(text: str) -> Problem:
+    """State the rules; a puzzle of queens has no clues."""
+    return Problem(_rules(int(text)))
+
+
+def render(text: str, solution: Sequence[int] | None = None) -> str:
+    """Draw the board, with the queens of a solution.
+
+    >>> print(render("4", assignment("4", "2.4.1.3")))
+    ┌─────────┐
+    │ . Q . . │
+    │ . . . Q │
+    │ Q . . . │
+    │ . . Q . │
+    └─────────┘
+    """
+    n = int(text)
+    columns = [0] * n if solution is None else solution[::3]
+    return frame([" ".join("Q" if at == column else "." for at in range(1, n + 1)) for column in columns])
+
+
+def digits(text: str, solution: Sequence[int]) -> str:  # noqa: ARG001 - other kinds need the puzzle
+    """Write the queens' columns from the first row to the last, with dots between."""
+    return ".".join(map(str, solution[::3]))
+
+
+def assignment(text: str, digits: str) -> tuple[int, ...]:
+    """Read back what ``digits`` wrote, and tell the diagonals."""
+    n = int(text)
+    columns = [int(column) for column in digits.split(".")]
+    return tuple(v for row, q in enumerate(columns) for v in (q, _rising(n, row) - q, _falling(n, row) - q))
+
+
+def name(text: str, variable: int) -> str:  # noqa: ARG001 - other kinds need the puzzle
+    """``r3`` is the column of the queen in the third row, ``r3 rising`` her diagonal."""
+    return f"r{variable // 3 + 1}{WORDS[variable % 3]}"
+
+
+def _rising(n: int, row: int) -> int:
+    return 2 * n - row
+
+
+def _falling(n: int, row: int) -> int:
+    return n + 1 + row
+
+
+@lru_cache(maxsize=64)
+def _rules(n: int) -> Rules:
+    columns = range(1, n + 1)
+    domains: list[tuple[int, ...]] = []
+    for row in range(n):
+        totals = _rising(n, row), _falling(n, row)
+        domains += [tuple(columns), *(tuple(sorted(total - column for column in columns)) for total in totals)]
+    return Rules(tuple(domains), tuple(_constraints(n)))
+
+
+def _constraints(n: int) -> Iterator[Constraint]:
+    for first, role in enumerate(("column", "diagonal", "diagonal")):
+        yield AllDifferent(tuple(range(first, 3 * n, 3)), role)
+    for row in range(n):
+        yield Sum((3 * row, 3 * row + 1), _rising(n, row), "link")
+        yield Sum((3 * row, 3 * row + 2), _falling(n, row), "link")

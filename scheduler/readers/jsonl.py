@@ -1,0 +1,62 @@
+"""JSON lines: one object a line, and each a puzzle.
+
+::
+
+    {"id": "a label", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 15}, ...]}
+
+``id`` or ``label`` is the label. ``kind`` names the kind; without it, what has cages is a killer. Blank lines and lines
+that start with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from scheduler.readers.entries import Entry, Misread, Told, told_kind
+
+
+def recognises(content: list[str]) -> bool:
+    return next((text.startswith("{") for _, _, text in _objects(content)), False)
+
+
+def kind(content: list[str]) -> Told | None:
+    """What the comments in front say, or else the first line that is an object."""
+    if told := told_kind(content):
+        return told
+    for number, _, text in _objects(content):
+        found = _read(text)
+        if isinstance(found, dict):
+            named = found.get("kind", "killer" if "cages" in found else None)
+            return Told(number, str(named)) if named is not None else None
+    return None
+
+
+def read(content: list[str]) -> Iterator[Entry | Misread]:
+    for number, column, text in _objects(content):
+        found = _read(text)
+        if isinstance(found, Misread):
+            yield Misread(number, found.column and column + found.column, found.message)
+        elif not isinstance(found, dict):
+            yield Misread(number, column, f"found {text[:20]!r}, expected an object in braces")
+        else:
+            yield Entry(number, column, text, str(found.get("label", found.get("id", ""))))
+
+
+def _objects(content: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Each line that is not blank and no comment: its number, the column where it starts, and its text."""
+    for number, line in enumerate(content, 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            yield number, line.index(text) + 1, text
+
+
+def _read(text: str) -> Any:
+    """The value of a line, or a Misread whose column counts from 0 in it."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return Misread(0, error.pos, f"this is no JSON: {error.msg}")
+    except (ValueError, RecursionError):
+        return Misread(0, None, "this is no JSON that can be read: too long a number, or too deep")

@@ -1,0 +1,92 @@
+"""A process for each family of backends: solver libraries that are strangers to each other clash in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any
+
+from problems.problem import Problem
+from workers.backends import entry, load
+from workers.backends.contract import Order
+from workers.configurations import Configuration
+from workers.solving import Measured, measure, problem_of
+
+_running: dict[str, ProcessPoolExecutor] = {}
+
+
+def alone(backend: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in the process of the backend's family; one family's is alive at a time."""
+    family = entry(backend).family
+    if family not in _running:
+        end()
+        _running[family] = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    try:
+        return _running[family].submit(function, *arguments).result()
+    except BrokenProcessPool:
+        end()
+        raise
+
+
+def end() -> None:
+    """End the process that is alive."""
+    while _running:
+        _running.popitem()[1].shutdown(cancel_futures=True)
+
+
+def measured(chosen: Configuration, problem: Problem | tuple[str, str], limit_s: float, seed: int = 1) -> Measured:
+    """Measure a problem, or the puzzle of a kind, where the backend's family lives."""
+    return alone(chosen.backend, _measure, chosen, problem, seed, limit_s)
+
+
+def _measure(chosen: Configuration, problem: Problem | tuple[str, str], seed: int, limit_s: float) -> Measured:
+    return measure(chosen, problem if isinstance(problem, Problem) else problem_of(*problem), seed, limit_s)
+
+
+def counted(chosen: Configuration, problem: Problem) -> tuple[int, int] | None:
+    """Variables and constraints, as the library counts them in the model; None where no way is known."""
+    return alone(chosen.backend, _counted, chosen, problem)
+
+
+def _counted(chosen: Configuration, problem: Problem) -> tuple[int, int] | None:
+    count = COUNTS.get(chosen.backend)
+    return count(load(chosen.backend).build(problem, Order(chosen.settings, 1))) if count else None
+
+
+def _linear(model: Any) -> tuple[int, int]:
+    return model[0].NumVariables(), model[0].NumConstraints()
+
+
+def _sat(model: Any) -> tuple[int, int]:
+    return model[0].nof_vars(), model[0].nof_clauses()
+
+
+def statuses(backend: str) -> set[object]:
+    """Every status that a backend's library lists."""
+    if backend == "highspy":
+        import highspy
+
+        return set(highspy.HighsModelStatus.__members__)
+    if backend == "pyscipopt":
+        from pyscipopt import SCIP_STATUS
+
+        return {name.lower() for name in dir(SCIP_STATUS) if name.isupper()}
+    import z3
+
+    return {str(status) for status in (z3.sat, z3.unsat, z3.unknown)}
+
+
+COUNTS: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "cp-sat": lambda m: (len(m[0].proto.variables), len(m[0].proto.constraints)),
+    "legacy-cp": lambda m: (len(m[1]), m[0].Constraints()),
+    **dict.fromkeys(("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp"), _linear),
+    **dict.fromkeys(("pulp-cbc", "pulp-highs", "pulp-scip"), lambda m: (len(m[1]), m[0].numConstraints())),
+    "highspy": lambda m: (m[0].getNumCol(), m[0].getNumRow()),
+    "pyscipopt": lambda m: (m[0].getNVars(transformed=False), m[0].getNConss(transformed=False)),
+    **dict.fromkeys(("cadical", "glucose"), _sat),
+    "exact-cover": lambda m: (len(m[1]), m[0].shape[1]),
+    "backtracking": lambda m: (len(m[0]), len(m[1][-1])),
+    "propagation": lambda m: (len(m[0]), len(m[1])),
+}

@@ -1,0 +1,26 @@
+"""Glucose, a CDCL SAT solver by Gilles Audemard and Laurent Simon.
+
+Documentation: github.com/audemard/glucose, and python-sat, through which it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from problems.problem import Problem
+from workers.backends import _sat
+from workers.backends._sat import HANDLES, STATUS, TASKS, search, size
+from workers.backends.contract import CAGES, Order
+
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+
+SOLVER = "glucose42"
+PARAMETERS = {"cages": CAGES}
+
+
+def version() -> str:
+    return _sat.version("Glucose 4.2.1")
+
+
+def build(problem: Problem, order: Order) -> Any:
+    return _sat.build(SOLVER, problem, order)

@@ -1,0 +1,98 @@
+"""HiGHS, the linear and mixed-integer solver of the University of Edinburgh, directly.
+
+Documentation: highs.dev, and its Python interface. The rules' matrix is made once as a ``HighsLp``; ``passModel``
+hands it to a new solver in each run, and clues are bounds.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from problems.outcome import Task
+from problems.problem import Problem, Rules
+from problems.rewrite import ENCODED, Direct, direct
+from workers.backends._linear import read, size
+from workers.backends.contract import (
+    FAILED,
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+)
+
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+
+HANDLES = ENCODED
+TASKS = (Task.SOLVE,)
+STATUS = {
+    "kOptimal": SOLVED,
+    "kInfeasible": REFUTED,
+    "kUnboundedOrInfeasible": REFUTED,  # a 0/1 program is never unbounded
+    "kTimeLimit": OUT_OF_TIME,
+    "kInterrupt": OUT_OF_TIME,
+    "kHighsInterrupt": OUT_OF_TIME,
+    **dict.fromkeys(("kLoadError", "kModelError", "kPresolveError", "kSolveError", "kPostsolveError"), FAILED),
+    **dict.fromkeys(("kNotset", "kModelEmpty", "kUnbounded", "kUnknown"), FAILED),
+    # Limits that are not set.
+    **dict.fromkeys(
+        ("kObjectiveBound", "kObjectiveTarget", "kIterationLimit", "kSolutionLimit", "kMemoryLimit"), FAILED
+    ),
+}
+PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+Model = tuple[Any, Direct]
+
+
+def version() -> str:
+    import highspy
+
+    return f"{highspy.HIGHS_VERSION_MAJOR}.{highspy.HIGHS_VERSION_MINOR}.{highspy.HIGHS_VERSION_PATCH}"
+
+
+def build(problem: Problem, order: Order) -> Model:
+    import highspy
+
+    encoding = direct(problem.rules)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("random_seed", order.seed & SEED_MOST)
+    solver.passModel(_program(problem.rules))
+    for given in problem.givens:
+        solver.changeColBounds(encoding.number[given], 1, 1)
+    return solver, encoding
+
+
+def search(model: Model, limit_s: float) -> Found:
+    solver, encoding = model
+    solver.setOptionValue("time_limit", limit_s)
+    solver.run()
+    native = solver.getModelStatus().name
+    told = solver.getInfo()
+    counters = {"nodes": max(0, told.mip_node_count), "iterations": told.simplex_iteration_count}
+    if native != "kOptimal":
+        return Found(native, None, counters)
+    return Found(native, read(encoding, solver.getSolution().col_value), counters)
+
+
+@lru_cache(maxsize=64)
+def _program(rules: Rules) -> Any:
+    import highspy
+    import numpy as np
+
+    encoding, program = direct(rules), highspy.HighsLp()
+    rows, count = encoding.rows, len(encoding.atoms)
+    program.num_col_, program.num_row_ = count, len(rows)
+    program.col_cost_, program.col_lower_, program.col_upper_ = np.zeros(count), np.zeros(count), np.ones(count)
+    program.integrality_ = [highspy.HighsVarType.kInteger] * count
+    program.row_lower_ = np.array([row.low for row in rows], dtype=float)
+    program.row_upper_ = np.array([row.high for row in rows], dtype=float)
+    matrix = program.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.start_ = np.cumsum([0, *(len(row.atoms) for row in rows)]).astype(np.int32)
+    matrix.index_ = np.array([atom for row in rows for atom in row.atoms], dtype=np.int32)
+    matrix.value_ = np.array([weight for row in rows for weight in row.weights], dtype=float)
+    return program

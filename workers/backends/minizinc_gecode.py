@@ -1,0 +1,24 @@
+"""Gecode, a constraint solver by copying and recomputation, through MiniZinc.
+
+Documentation: gecode.org, and the MiniZinc Handbook.
+"""
+
+from __future__ import annotations
+
+from problems.problem import Problem
+from workers.backends import _minizinc
+from workers.backends._minizinc import HANDLES, STATUS, TASKS, Model, search, size
+from workers.backends.contract import Order, Parameter
+
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+
+SOLVER = "gecode"
+PARAMETERS: dict[str, Parameter] = {}
+
+
+def version() -> str:
+    return _minizinc.version(SOLVER)
+
+
+def build(problem: Problem, order: Order) -> Model:
+    return _minizinc.build(SOLVER, problem, order)

@@ -1,0 +1,135 @@
+"""Constraint propagation and the most constrained variable first, in plain Python, to be read in class.
+
+After Norvig's "Solving Every Sudoku Puzzle": each variable has the values that it may still take. A constraint
+strikes out what it does not allow, which wakes the constraints over the variables concerned. When nothing moves any
+more, the variable with the fewest values left is tried with each of them. What a type of constraint can strike out
+before all but one of its variables are settled stands in a function of its own below.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, singledispatch
+
+from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from problems.outcome import Task
+from problems.problem import Problem, Rules
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+
+HANDLES = (AllDifferent, Sum, NotEqual, Less)
+TASKS = (Task.SOLVE,)
+STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
+PARAMETERS: dict[str, Parameter] = {}
+Values = frozenset[int]
+Wakes = tuple[tuple[Constraint, ...], ...]  # for each variable, the constraints over it
+NOTHING: Values = frozenset()
+
+
+def version() -> str:
+    return f"Python {platform.python_version()}"
+
+
+def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
+    posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
+    return Size({"integer": len(rules.domains)}, posted)
+
+
+def build(problem: Problem, order: Order) -> tuple[list[Values], tuple[Constraint, ...], Wakes]:  # noqa: ARG001
+    return list(map(frozenset, problem.values)), problem.constraints, _wakes(problem.rules)
+
+
+def search(model: tuple[list[Values], tuple[Constraint, ...], Wakes], limit_s: float) -> Found:
+    left, constraints, wakes = model
+    deadline = time.monotonic() + limit_s
+    untried: list[tuple[list[Values], Iterable[Constraint]]] = [(left, constraints)]
+    branches = 0
+    while untried:
+        if time.monotonic() > deadline:
+            return Found("limit", None, {"branches": branches})
+        left, woken = untried.pop()
+        if not propagate(left, woken, wakes):
+            continue
+        open_ = [v for v, values in enumerate(left) if len(values) > 1]
+        if not open_:
+            return Found("solution", [value for (value,) in left], {"branches": branches})
+        chosen = min(open_, key=lambda v: len(left[v]))
+        before, after = left[:chosen], left[chosen + 1 :]
+        values = sorted(left[chosen], reverse=True)
+        untried.extend(([*before, frozenset((value,)), *after], wakes[chosen]) for value in values)
+        branches += len(left[chosen])
+    return Found("exhausted", None, {"branches": branches})
+
+
+def propagate(left: list[Values], woken: Iterable[Constraint], wakes: Wakes) -> bool:
+    """Strike out values until nothing moves; False when a variable has none left."""
+    agenda = dict.fromkeys(woken)
+    while agenda:
+        constraint, _ = agenda.popitem()
+        for variable, values in allowed(constraint, left):
+            if values >= left[variable]:
+                continue
+            left[variable] &= values
+            if not left[variable]:
+                return False
+            agenda |= dict.fromkeys(wakes[variable])
+    return True
+
+
+@singledispatch
+def allowed(constraint: Constraint, left: list[Values]) -> Iterator[tuple[int, Values]]:
+    """Variables, and the values that the constraint allows them; any constraint, once all but one are settled."""
+    open_ = [v for v in constraint.scope if len(left[v]) > 1]
+    if len(open_) <= 1:
+        last = (open_ or constraint.scope)[0]
+        yield last, frozenset(value for value in left[last] if constraint.holds(_with(last, value, constraint, left)))
+
+
+def _with(last: int, value: int, constraint: Constraint, left: list[Values]) -> list[int]:
+    """An assignment of the constraint's variables: ``last`` has the value, each other the one that it has left."""
+    assignment = [0] * len(left)
+    for v in constraint.scope:
+        (assignment[v],) = left[v] if v != last else (value,)
+    return assignment
+
+
+@allowed.register
+def _(constraint: AllDifferent, left: list[Values]) -> Iterator[tuple[int, Values]]:
+    """A settled value is nobody else's; and with as many values as variables, each value has its place."""
+    scope = constraint.scope
+    for settled in scope:
+        if len(left[settled]) == 1:
+            yield from ((v, left[v] - left[settled]) for v in scope if v != settled)
+    everything = NOTHING.union(*(left[v] for v in scope))
+    if len(everything) < len(scope):
+        yield scope[0], NOTHING
+    elif len(everything) == len(scope):
+        for value in everything:
+            places = [v for v in scope if value in left[v]]
+            if len(places) == 1:
+                yield places[0], frozenset((value,))
+
+
+@allowed.register
+def _(constraint: Sum, left: list[Values]) -> Iterator[tuple[int, Values]]:
+    """What the others add up to at least and at most leaves room for some values only."""
+    least = sum(min(left[v]) for v in constraint.scope)
+    most = sum(max(left[v]) for v in constraint.scope)
+    for v in constraint.scope:
+        low, high = constraint.total - most + max(left[v]), constraint.total - least + min(left[v])
+        yield v, frozenset(value for value in left[v] if low <= value <= high)
+
+
+@allowed.register
+def _(constraint: Less, left: list[Values]) -> Iterator[tuple[int, Values]]:
+    """The first stays below the most that the second can be, the second above the least of the first."""
+    a, b = constraint.scope
+    yield a, frozenset(value for value in left[a] if value < max(left[b]))
+    yield b, frozenset(value for value in left[b] if value > min(left[a]))
+
+
+@lru_cache(maxsize=64)
+def _wakes(rules: Rules) -> Wakes:
+    return tuple(tuple(c for c in rules.constraints if v in c.scope) for v in range(len(rules.domains)))

@@ -1,0 +1,29 @@
+"""HiGHS through PuLP and highspy.
+
+Documentation: PuLP's reference of ``HiGHS``.
+"""
+
+from __future__ import annotations
+
+from workers.backends import _pulp
+from workers.backends._pulp import HANDLES, STATUS, TASKS, Model, build, size
+from workers.backends.contract import Found, Parameter
+
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+
+PARAMETERS: dict[str, Parameter] = {}
+
+
+def version() -> str:
+    from importlib.metadata import version as of
+
+    import highspy
+    import pulp
+
+    return f"{of(highspy.__name__)} (PuLP {pulp.VERSION})"
+
+
+def search(model: Model, limit_s: float) -> Found:
+    import pulp
+
+    return _pulp.search(model, pulp.HiGHS(msg=False, threads=1, timeLimit=limit_s))
