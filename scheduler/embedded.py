@@ -46,17 +46,18 @@ def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
 
     def check() -> None:
         if not thread.is_alive():
-            raise ServiceError(f"the embedded worker ended: {failed[0] if failed else 'no reason given'}")
+            raise ServiceError(f"the embedded worker ended: {_reason(failed)}")
 
     thread = threading.Thread(target=serve, name="embedded-worker", daemon=True)
     try:
         thread.start()
-        if not ready.wait(START_S) or failed:
-            raise ServiceError(f"the embedded worker did not start: {failed[0] if failed else 'it took too long'}")
+        if not ready.wait(START_S) or failed or not thread.is_alive():
+            raise ServiceError(f"the embedded worker did not start: {_reason(failed)}")
         yield check
     finally:
         with _undisturbed():
-            app.slots.stop()
+            if app.slots:
+                app.slots.stop()
             worker.stop()  # its supervisor too, and it notes that it has left
             thread.join(STOP_S)
 
@@ -84,6 +85,12 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _reason(failed: list[BaseException]) -> str:
+    if failed and not isinstance(failed[0], SystemExit):
+        return str(failed[0])
+    return "what it said stands above"
 
 
 def _look_often(consumer: Any) -> None:

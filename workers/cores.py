@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +22,18 @@ LOOK_S = 0.002  # how often the one claimant inside the turnstile looks for free
 REMIND_S = 5.0
 
 
+# Not the folder that TMPDIR names: users and jobs with folders of their own share the cores all the same.
+SHARED = "/tmp/cagematch-cores"  # noqa: S108 - opened with care for what others may have put there
+
+
 def locks_folder() -> Path:
     """Where the lock files are: CAGEMATCH_LOCKS, or a folder that every user of the host shares."""
-    return Path(os.environ.get("CAGEMATCH_LOCKS") or Path(tempfile.gettempdir()) / "cagematch-cores")
+    return Path(os.environ.get("CAGEMATCH_LOCKS") or SHARED)
+
+
+def require_locks() -> None:
+    """Make sure that leases can be had here; raise SandboxError where not."""
+    Leases(locks_folder(), usable_cores()).check()
 
 
 def usable_cores(root: Path = Path("/")) -> list[int]:
@@ -124,6 +132,11 @@ class Leases:
         finally:
             os.close(turnstile)
         return sorted(self._held)
+
+    def check(self) -> None:
+        """Open every lock without taking one; raise SandboxError where one cannot be had."""
+        for name in ("turnstile", *(f"core-{core}" for core in self._cores)):
+            os.close(self._open(name))
 
     def release(self) -> None:
         """Give every core back."""

@@ -19,6 +19,7 @@ from models.engine import open_engine
 from models.schema import require_current
 from problems.errors import CagematchError, ServiceError
 from workers.connections import MARKER, Connections, without_password
+from workers.cores import require_locks
 from workers.pools import installed, pools_of_queues
 from workers.slots import Slots
 from workers.supervision import Supervisor
@@ -76,6 +77,7 @@ def start(app: Celery, worker: Any) -> None:
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
         check_broker(app)
+    require_locks()
     queues = list(app.amqp.queues.consume_from)
     versions = installed(pools_of_queues(queues))
     app.slots = Slots(engine, app, slots=worker.concurrency, queues=queues, versions=versions)

@@ -169,3 +169,12 @@ def test_a_file_that_is_no_database_is_refused(scheduler):
     (scheduler.folder / "scheduler.db").write_text("This is a letter, not a database. " * 100)
 
     assert "database" in scheduler("status", code=2).stderr
+
+
+def test_a_lock_folder_that_is_none_is_refused_before_anything_waits(scheduler):
+    scheduler.environment["CAGEMATCH_LOCKS"] = "/etc/passwd"
+
+    told = scheduler("submit", "easy", "-s", "cp-min-size", "--limit", "1", code=2)
+
+    assert "set CAGEMATCH_LOCKS" in told.stderr
+    assert "Traceback" not in told.stderr

@@ -43,8 +43,10 @@ STATUS = {
     "UNKNOWN": OUT_OF_TIME,
     "MODEL_INVALID": FAILED,
 }
+# The library takes some thousands and calls more an invalid model; no machine has that many cores to compare.
+MOST_WORKERS = 1024
 PARAMETERS = {
-    "workers": Parameter(4, least=1, help="parallel searches (num_search_workers)"),
+    "workers": Parameter(4, least=1, most=MOST_WORKERS, help="parallel searches (num_search_workers)"),
     "encoding": Parameter("int", ("int", "bool"), help="one integer a variable, or one Boolean a value"),
     "cages": CAGES,
     "presolve": Parameter("on", ("on", "off"), help="simplify the model first (cp_model_presolve)"),
