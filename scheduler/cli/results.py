@@ -13,7 +13,7 @@ from scheduler.cli.application import app, connect, notes, output
 
 Batches = Annotated[
     list[str] | None,
-    typer.Argument(metavar="BATCH", help="Numbers or names of batches; by default the newest runs of all."),
+    typer.Argument(metavar="BATCH", help="Numbers or names of batches; by default the newest runs of all alike."),
 ]
 
 
@@ -29,7 +29,11 @@ def report(
         str | None, typer.Option("--filter", metavar="KEY=WORD", help="Only rows with the word in the column.")
     ] = None,
 ) -> None:
-    """Compare configurations, set by set. Exit code 1 when a run was wrong or failed for a reason of ours."""
+    """Compare configurations, set by set. Exit code 1 when a run was wrong or failed for a reason of ours.
+
+    Without a BATCH, of each puzzle and configuration the newest run counts, out of the batches that have the task and
+    the limits of the newest one; a note tells which others are left out.
+    """
     from models.engine import reading
     from scheduler.batches import find_batch
     from scheduler.reports import REPORTS, table
@@ -73,10 +77,15 @@ def export(
         str | None, typer.Option("--format", metavar="FORMAT", help="csv or jsonl, where the name does not tell.")
     ] = None,
 ) -> None:
-    """Write raw runs, a row each. Those of batches, or the newest of each puzzle and configuration."""
+    """Write raw runs, a row each. Those of batches, or the newest of each puzzle and configuration.
+
+    Without a BATCH, only the batches that have the task and the limits of the newest one count; a note tells which
+    others are left out.
+    """
     from models.engine import reading
     from scheduler.batches import find_batch
     from scheduler.exporting import WRITERS, format_of
+    from scheduler.reports.coverage import left_out
     from scheduler.reports.runs import exported, scope
 
     *numbers, name = words
@@ -86,6 +95,8 @@ def export(
     _, engine = connect(quiet=name == "-")
     with reading(engine) as connection:
         covered = scope(connection, [find_batch(engine, word) for word in numbers])
+        for line in left_out(connection, covered):
+            notes().print(line)
         rows = exported(connection, covered)
         if name == "-":
             WRITERS[chosen](rows, sys.stdout)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from models import Batch, BatchState, Configuration, Host, Run, Worker
 from scheduler.reports.runs import Scope, covered_batches
@@ -25,7 +25,29 @@ def coverage(connection: Connection, covered: Scope) -> list[str]:
     plural = "batch" if len(batches) == 1 else "batches"
     told = "newest run of each puzzle and configuration" if covered.newest and len(covered.batches) > 1 else "all runs"
     lines = [f"{plural} {more}{which}: {told}; {'; '.join(_limits(batches))}"]
-    return lines + _hosts(connection, inside) + _warnings(connection, inside)
+    return lines + _hosts(connection, inside) + left_out(connection, covered) + _warnings(connection, inside)
+
+
+def left_out(connection: Connection, covered: Scope) -> list[str]:
+    """A note for each other task and limits: nobody is to miss a batch that is not compared without a word."""
+    if not covered.newest:
+        return []
+    ran = exists().where(Run.batch_id == Batch.id)
+    tasks = set(connection.scalars(select(Batch.task).where(Batch.id.in_(covered.batches))))
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    others = select(Batch).where(Batch.id.not_in(covered.batches), ran).order_by(Batch.id)
+    for batch in connection.execute(others):
+        other = "limits" if batch.task in tasks else f"task ({batch.task}) or limits"
+        found[f"other {other} ({batch.timeout_s:g} s, {_memory(batch.memory_mib)})"].append(batch.id)
+    return [_note(batches, why) for why, batches in found.items()]
+
+
+def _note(batches: list[int], why: str) -> str:
+    one = len(batches) == 1
+    named = ", ".join(map(str, batches[-SHOWN:]))
+    which = f"batch {named}" if one else f"batches {'… ' if len(batches) > SHOWN else ''}{named}"
+    command = f"scheduler report {' '.join(map(str, batches[-SHOWN:]))}"
+    return f"note: {which} left out: {why}; `{command}` shows {'it' if one else 'them'}"
 
 
 def _limits(batches: Sequence[Any]) -> list[str]:

@@ -111,3 +111,14 @@ def test_memory_limit_is_kept(scheduler):
     scheduler("submit", "hard", "-s", "scip", "--limit", 1, "--memory", "20MiB")
 
     assert report(scheduler)[0]["memout"] == 1
+
+
+def test_what_is_left_out_for_its_limits_is_said(scheduler):
+    for limit in ("3s", "10s"):
+        scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1, "--timeout", limit)
+
+    for command, *file in (("report",), ("export", "-")):
+        told = scheduler(command, *file).stderr
+        assert "batch 1 left out: other limits (3 s, 2 GiB); `scheduler report 1` shows it" in told
+        assert "left out" not in scheduler(command, 1, *file).stderr
+        assert "left out" in scheduler(command, "--help").stdout

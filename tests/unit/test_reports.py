@@ -205,6 +205,9 @@ def test_other_limits_are_another_comparison(bench):
     bench.runs(short, "scip", {1: (SOLVED, 7)})
 
     assert list(rows(bench.tables()[0])) == ["scip"]
+    note = f"note: batch {long} left out: other limits (60 s, 2 GiB); `scheduler report {long}` shows it"
+    assert note in bench.covered()
+    assert note not in bench.covered(short)
     assert "LIMITS DIFFER" in bench.covered(long, short)[0]
     assert "LIMITS" not in bench.covered()[0]
 
