@@ -6,11 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
+from rich.text import Text
 from sqlalchemy import Engine
 
 from models import BatchState
@@ -20,10 +22,23 @@ from scheduler.progress import Advance, Progress, is_over, progress
 LOOK_S = 0.2
 COUNT_S = 0.25
 SHARE = 0.01  # of the time is what counting may take: the solvers need the rest
+LONGEST_S = 2.0  # what somebody in front of a terminal waits for a count at most, however much it takes
 LINE_EVERY_S = 10.0
 WINDOW_S = 30.0  # the rate is that of the last half minute
 ALL = "all"
 NARROW = 100
+
+
+class _Rows(Bars):
+    """Bars, and under them how many there is no room for."""
+
+    hidden = 0
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """What is drawn, called at every refresh."""
+        yield from super().get_renderables()
+        if self.hidden:
+            yield Text(f"… and {self.hidden} more", style="dim")
 
 
 @dataclass
@@ -97,33 +112,41 @@ def duration(seconds: float) -> str:
 
 def _states(engine: Engine, batch_id: int, check: Callable[[], None], every_s: float) -> Iterator[Progress]:
     """Where the batch stands, every so many seconds at most; the last one is how it ended."""
-    while True:
+    took = 0.0
+    for look in count():
         started = time.monotonic()
         state = progress(engine, batch_id)
+        if look:  # the first is slow for reasons that are gone then: cold caches, a worker that starts
+            took = time.monotonic() - started
         yield state
         if state.over:
             return
-        took = time.monotonic() - started
-        due = time.monotonic() + max(every_s, took / SHARE)
+        due = time.monotonic() + pause_s(every_s, took)
         while time.monotonic() < due and not is_over(engine, batch_id):
             check()
             time.sleep(LOOK_S)
 
 
+def pause_s(every_s: float, took_s: float) -> float:
+    """How long to wait after a count that took so long."""
+    return max(every_s, min(took_s / SHARE, LONGEST_S))
+
+
 def _bars(states: Iterator[Progress], console: Console) -> Progress:
     paces: dict[str, Pace] = {}
     tasks: dict[str, TaskID] = {}
-    with Bars(*_columns(console), console=console, refresh_per_second=4) as bars:
+    with _Rows(*_columns(console), console=console, refresh_per_second=4) as bars:
         for state in states:
             rows = (
                 [*state.configurations, state.together(ALL)] if len(state.configurations) > 1 else state.configurations
             )
             shown = _shown(rows, console.height - 2)
+            bars.hidden = len(rows) - len(shown)
             for row in rows:
                 name = row.configuration
                 paces.setdefault(name, Pace()).note(time.monotonic(), row.done)
                 if name not in tasks:
-                    tasks[name] = bars.add_task(name, total=row.total, pace="", words="")
+                    tasks[name] = bars.add_task(name, total=row.total, pace="", words="", visible=False)
                 bars.update(
                     tasks[name],
                     completed=row.done,
@@ -150,9 +173,12 @@ def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
 
 
 def _shown(rows: list[Advance], room: int) -> set[str]:
-    """The rows that fit: those under way first, then those to come, then the finished ones; the sum always."""
+    """The rows that fit: those under way first, then those to come, then the finished ones; the sum always.
+
+    Where some do not, one line less fits: it says how many those are.
+    """
     by_interest = sorted(rows, key=lambda row: (row.configuration != ALL, row.done >= row.total, row.done == 0))
-    return {row.configuration for row in by_interest[: max(1, room)]}
+    return {row.configuration for row in by_interest[: max(1, room - (len(rows) > room))]}
 
 
 def _lines(states: Iterator[Progress], console: Console) -> Progress:

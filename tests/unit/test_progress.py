@@ -9,8 +9,9 @@ from rich.console import Console
 
 from models import BatchState
 from problems.outcome import Word
+from scheduler import watch as watching
 from scheduler.progress import Advance, Progress
-from scheduler.watch import Pace, _bars, _lines, _shown, conclusion, duration, per_second
+from scheduler.watch import Pace, _bars, _lines, _shown, conclusion, duration, pause_s, per_second
 
 
 def state(*advances: Advance, over: BatchState = BatchState.ACTIVE) -> Progress:
@@ -67,9 +68,42 @@ def test_durations_and_rates_in_words():
 def test_a_small_terminal_shows_the_sum_and_what_is_under_way():
     rows = [Advance(f"done-{n}", 5, 5) for n in range(5)] + [Advance("begun", 2, 5), Advance("later", 0, 5)]
 
-    shown = _shown([*rows, Advance("all", 27, 35)], 3)
+    shown = _shown([*rows, Advance("all", 27, 35)], 4)
 
     assert shown == {"all", "begun", "later"}
+
+
+def test_more_configurations_than_rows_are_counted():
+    out = io.StringIO()
+    console = Console(file=out, width=80, height=10, force_terminal=True)
+    names = [f"solver-{n:02}" for n in range(30)]
+
+    _bars(iter([state(*(Advance(name, 0, 2) for name in names), over=BatchState.CANCELLED)]), console)
+
+    assert "… and 24 more" in out.getvalue()
+    assert "0/60" in out.getvalue()
+    assert [name in out.getvalue() for name in names] == [True] * 6 + [False] * 24
+
+
+def test_a_slow_count_makes_the_next_one_wait_and_not_for_long():
+    assert [pause_s(0.25, took) for took in (0.0, 0.01, 0.5)] == [0.25, 1.0, 2.0]
+    assert pause_s(10.0, 0.5) == 10.0
+
+
+def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
+    def slow_at_first(*_):
+        if not waits:
+            sleep(0.3)
+        return state(Advance("a", 0, 1), over=BatchState.DONE if waits else BatchState.ACTIVE)
+
+    waits, sleep = [], watching.time.sleep
+    monkeypatch.setattr(watching, "progress", slow_at_first)
+    monkeypatch.setattr(watching, "is_over", lambda *_: False)
+    monkeypatch.setattr(watching, "pause_s", lambda every_s, took_s: waits.append(took_s) or every_s)
+
+    list(watching._states(None, 1, lambda: None, 0.01))
+
+    assert waits == [0.0]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
