@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import StaticPool
 
 from problems.errors import ServiceError
 
@@ -21,11 +25,20 @@ POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}
 READS_ONLY = "cagematch_reads_only"
 
 
-def open_engine(url: str) -> Engine:
-    """Make an engine. One a process: an engine carried over a fork mixes up its connections."""
+def open_engine(url: str, *, reads_only: bool = False) -> Engine:
+    """Make an engine. One a process: an engine carried over a fork mixes up its connections.
+
+    ``reads_only``: for who only looks. A SQLite file that is not there is not made, and one that may not be written
+    can be read.
+    """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_engine(parsed, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+        options: dict[str, Any] = {}
+        if reads_only and not _there(parsed):
+            parsed, options = parsed.set(database=":memory:"), {"poolclass": StaticPool}
+        elif reads_only and not writable(parsed):
+            parsed = _as_it_is(parsed)
+        engine = create_engine(parsed, connect_args={"timeout": BUSY_S, "check_same_thread": False}, **options)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -49,6 +62,41 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes; on SQLite it holds the write lock from its first moment."""
     with engine.begin() as connection:
         yield connection
+
+
+def file_of(url: URL | str) -> Path | None:
+    """The file of a SQLite database; None of a server's, and of one that is not a plain file."""
+    parsed = url if isinstance(url, URL) else _parsed(url)
+    name = parsed.database or ""
+    plain = parsed.get_backend_name() == "sqlite" and not name.startswith((":", "file:"))
+    return Path(name) if plain else None
+
+
+def writable(url: URL | str) -> bool:
+    """Whether a database's file, and the folder where SQLite keeps a journal beside it, may be written."""
+    path = file_of(url)
+    if path is None:
+        return True
+    return os.access(path.parent, os.W_OK | os.X_OK) and (os.access(path, os.W_OK) or not os.access(path, os.F_OK))
+
+
+def _there(parsed: URL) -> bool:
+    path = file_of(parsed)
+    try:
+        return path is None or path.exists()
+    except PermissionError:
+        return True  # who may not look is told so when it is opened
+
+
+def _as_it_is(parsed: URL) -> URL:
+    """The address of a file that SQLite reads without a journal: it would have to make one, and may not.
+
+    Not where a journal is: somebody writes, or was killed, and without it the file is half of the truth.
+    """
+    path = file_of(parsed)
+    if path is None or path.with_name(path.name + "-wal").exists():
+        return parsed
+    return parsed.set(database=f"file:{quote(str(path))}", query={"immutable": "1", "uri": "true"})
 
 
 def _parsed(url: str) -> URL:

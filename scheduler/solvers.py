@@ -7,15 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
-from sqlalchemy import Engine
 
-from models.engine import reading
 from scheduler.reports.table import Column, Table, show
 from workers.backends import all_backends, entry, load, version
 from workers.backends.contract import Parameter
 from workers.configurations import GROUPS, PRESETS
 from workers.pools import pool_of, queue_of
-from workers.queueing import slots_of
 
 WIDEST = 120  # characters a line of lists
 COLUMNS = [
@@ -27,11 +24,9 @@ COLUMNS = [
 ]
 
 
-def solvers(engine: Engine, *, embedded: bool) -> dict[str, Any]:
-    """Everything that ``-s`` takes. ``embedded``: no worker lives elsewhere, so that slots say nothing."""
-    with reading(engine) as connection:
-        slots = slots_of(connection)
-    backends = [_backend(name, None if embedded else slots.get(queue_of(name), 0)) for name in all_backends()]
+def solvers(slots: dict[str, int] | None) -> dict[str, Any]:
+    """Everything that ``-s`` takes. ``slots``: live ones by queue; None where they are not known, or say nothing."""
+    backends = [_backend(name, None if slots is None else slots.get(queue_of(name), 0)) for name in all_backends()]
     return {
         "backends": backends,
         "presets": PRESETS,

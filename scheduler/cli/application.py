@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import InputError
+from problems.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,18 +64,46 @@ def notes() -> Console:
     return steady(sys.stderr)
 
 
-def connect(*, quiet: bool = False) -> tuple[Connections, Engine]:
-    """Find the database and the broker, say which, and make sure of the tables."""
-    from models.engine import open_engine
+def connect(*, quiet: bool = False, reads_only: bool = False) -> tuple[Connections, Engine]:
+    """Find the database and the broker, say which, and make sure of the tables.
+
+    ``reads_only``: for a command that only looks: no file is made, and one that may not be written will do.
+    """
+    from models.engine import file_of, open_engine, writable
     from models.schema import require_current
     from workers.connections import find_connections
 
     connections = find_connections()
     if not quiet:
         notes().print(str(connections), style="dim")
-    engine = open_engine(connections.database)
-    require_current(engine, upgrade_it=connections.local_file)
+    if not (may_write := writable(connections.database)) and not reads_only:
+        file = file_of(connections.database)
+        raise ServiceError(f"{file} may not be written, or its folder; report, export, show and status only read")
+    engine = open_engine(connections.database, reads_only=reads_only)
+    with _named(connections):
+        require_current(engine, upgrade_it=connections.local_file and may_write)
     return connections, engine
+
+
+@contextmanager
+def _named(connections: Connections) -> Iterator[None]:
+    """Within the block, a SQLite file that cannot be opened is named, which SQLite does not do."""
+    from sqlalchemy.exc import OperationalError
+
+    from models.engine import file_of, writable
+
+    try:
+        yield
+    except OperationalError as error:
+        file = file_of(connections.database)
+        if file is None:
+            raise
+        why = str(error.orig)
+        if not os.access(file, os.R_OK):
+            why = "permission denied"
+        elif not writable(connections.database):
+            why += "; it, or its folder, may not be written, and a journal beside it says that somebody is writing"
+        raise ServiceError(f"{file} cannot be read: {why}") from None
 
 
 def seconds(text: str) -> float:

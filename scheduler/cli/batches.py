@@ -97,7 +97,7 @@ def status(
     from scheduler.batches import find_batch
     from scheduler.status import draw, status_of
 
-    connections, engine = connect(quiet=as_json)
+    connections, engine = connect(quiet=as_json, reads_only=True)
     found = status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
@@ -111,7 +111,7 @@ def watch(batch: Batch = None) -> None:
     from scheduler.batches import find_batch
     from scheduler.status import abandoned
 
-    connections, engine = connect()
+    connections, engine = connect(reads_only=True)
     batch_id = find_batch(engine, batch)
     follow(engine, batch_id, abandoned(engine, batch_id) if connections.embedded else None)
 

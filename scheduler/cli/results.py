@@ -44,7 +44,7 @@ def report(
 
     if form != "table" and form not in WRITERS:
         raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
-    _, engine = connect()
+    _, engine = connect(reads_only=True)
     numbers = [find_batch(engine, word) for word in batches or []]
     with reading(engine) as connection:
         covered = scope(connection, numbers)
@@ -92,9 +92,10 @@ def export(
     chosen = form or ("csv" if name == "-" else format_of(name))
     if chosen not in WRITERS:
         raise InputError(f"no format is called {chosen!r}; there are: {', '.join(WRITERS)}")
-    _, engine = connect(quiet=name == "-")
+    _, engine = connect(quiet=name == "-", reads_only=True)
+    found = [find_batch(engine, word) for word in numbers]
     with reading(engine) as connection:
-        covered = scope(connection, [find_batch(engine, word) for word in numbers])
+        covered = scope(connection, found)
         for line in left_out(connection, covered):
             notes().print(line)
         rows = exported(connection, covered)
@@ -120,7 +121,7 @@ def show(
     from models.engine import reading
     from scheduler.showing import describe
 
-    _, engine = connect()
+    _, engine = connect(reads_only=True)
     with reading(engine) as connection:
         output().print(describe(connection, what))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from problems.errors import ServiceError
+from problems.errors import CagematchError, ServiceError
 from scheduler.cli.application import app, connect, notes, output
 
 database = typer.Typer(no_args_is_help=True, help="Look after the database.", rich_markup_mode=None)
@@ -60,12 +60,30 @@ def solvers(as_json: Annotated[bool, typer.Option("--json", help="For programs."
     """List the backends, their parameters, presets and groups. What -s of submit takes."""
     from scheduler import solvers as told
 
-    connections, engine = connect(quiet=as_json)
-    found = told.solvers(engine, embedded=connections.embedded)
+    found = told.solvers(_live_slots(quiet=as_json))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
         told.draw(found, output())
+
+
+def _live_slots(*, quiet: bool) -> dict[str, int] | None:
+    """Live slots by queue; None where no worker lives elsewhere, or no database tells of them."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from models.engine import reading
+    from workers.connections import find_connections
+    from workers.queueing import slots_of
+
+    if find_connections().embedded:
+        return None
+    try:
+        _, engine = connect(quiet=quiet, reads_only=True)
+        with reading(engine) as connection:
+            return slots_of(connection)
+    except (CagematchError, SQLAlchemyError) as error:
+        notes().print(f"live slots unknown: {str(error).splitlines()[0]}", style="yellow")
+        return None
 
 
 @database.command()

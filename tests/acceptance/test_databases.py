@@ -1,0 +1,69 @@
+"""Databases that are not there, may not be written, or go away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from commanding import Scheduler
+
+LOOKING = (["report"], ["status"], ["show", "hard:1"], ["export", "-"], ["watch"], ["solvers"])
+# What makes root as powerless as anybody against the permissions of files.
+POWERLESS = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+
+
+@pytest.fixture
+def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
+    """The command, by somebody whom the permissions of files bind, after a batch."""
+    scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1)
+    if os.geteuid() == 0:
+        if not shutil.which(POWERLESS[0]):
+            pytest.skip("permissions do not bind root, and there is no setpriv")
+        scheduler.command[:0] = POWERLESS
+    yield scheduler
+    scheduler.folder.chmod(0o755)
+
+
+@pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o755, 0o444), (0o555, 0o644)])
+def test_commands_that_only_look_do_so_where_nothing_may_be_written(bounded, folder, file):
+    (bounded.folder / "scheduler.db").chmod(file)
+    bounded.folder.chmod(folder)
+
+    for words in LOOKING:
+        bounded(*words)
+
+    assert "1 of 1 runs: 1 solved" in bounded("status").stdout
+    assert "scheduler.db may not be written" in bounded("submit", "hard", code=2).stderr
+    assert [path.name for path in bounded.folder.iterdir()] == ["scheduler.db"]
+
+
+def test_a_database_that_cannot_be_read_is_named_with_the_cause(bounded):
+    database = bounded.folder / "scheduler.db"
+    database.chmod(0)
+    assert "scheduler.db cannot be read: permission denied" in bounded("report", code=2).stderr
+
+    database.chmod(0o444)
+    (bounded.folder / "scheduler.db-wal").write_bytes(b"journal")
+    bounded.folder.chmod(0o555)
+    told = bounded("report", code=2).stderr
+    assert "scheduler.db cannot be read: " in told
+    assert "somebody is writing" in told
+
+
+def test_looking_where_nothing_is_leaves_nothing_behind(scheduler):
+    for words in LOOKING:
+        scheduler(*words, code=None)
+
+    assert not list(scheduler.folder.iterdir())
+
+
+def test_solvers_are_told_without_a_database(scheduler):
+    scheduler.environment["CAGEMATCH_BROKER_URL"] = "redis://127.0.0.1:1/0"
+    scheduler.environment["CAGEMATCH_DATABASE_URL"] = "postgresql://me@127.0.0.1:1/none"
+
+    told = scheduler("solvers")
+
+    assert "live slots unknown" in told.stderr
+    assert "cp-sat" in told.stdout
