@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,7 +11,7 @@ from problems.errors import FileError, InputError
 from scheduler.cli.application import INTERRUPTED, notes, output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
     from sqlalchemy import Engine
@@ -113,12 +114,51 @@ def _work_here(connections: Connections, engine: Engine, batch_id: int) -> None:
 
     app_here = make_app(connections, only_batch=batch_id)
     try:
-        with interruptible(), embedded_worker(app_here) as check:
+        with interruptible(), _kept(engine) as is_there, embedded_worker(app_here) as check:
+
+            def look() -> None:
+                is_there()
+                check()
+
             enqueue(app_here, engine, batch_id)
-            follow(engine, batch_id, check)
+            follow(engine, batch_id, look)
     except KeyboardInterrupt:
         notes().print(f"interrupted; `scheduler resume {batch_id}` goes on with the runs that are left")
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
+    """Within the block, the database's file stays the one that it was; exit code 1 where it did not.
+
+    SQLite goes on with a file that has been removed, and what it writes vanishes with the last that has it open.
+    Gives a function that looks, so that the batch ends when that happens.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from models.engine import file_of
+
+    file = file_of(engine.url)
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            found = file.stat() if file else None
+        except FileNotFoundError:
+            return None
+        return (found.st_dev, found.st_ino) if found else None
+
+    def look() -> None:
+        if identity() != before:
+            notes().print(f"{file} was removed or replaced under the batch: its results are lost", style="bold red")
+            raise typer.Exit(1)
+
+    before = identity()
+    try:
+        yield look
+    except SQLAlchemyError:  # tables that are not there any more
+        look()
+        raise
+    look()
 
 
 def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:

@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from commanding import Scheduler
+from commanding import Scheduler, until
+from looking import runs_stored
 
 LOOKING = (["report"], ["status"], ["show", "hard:1"], ["export", "-"], ["watch"], ["solvers"])
 # What makes root as powerless as anybody against the permissions of files.
@@ -67,3 +68,17 @@ def test_solvers_are_told_without_a_database(scheduler):
 
     assert "live slots unknown" in told.stderr
     assert "cp-sat" in told.stdout
+
+
+def test_a_database_that_is_removed_under_a_batch_is_noticed(scheduler):
+    process = scheduler.start("submit", "hard", "-s", "pulp-cbc", "--timeout", "60s")
+    until(lambda: runs_stored(scheduler.folder) or process.poll() is not None, 120)
+
+    for path in scheduler.folder.glob("scheduler.db*"):
+        path.unlink()
+
+    said, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "scheduler.db was removed or replaced" in told
+    assert "Traceback" not in said + told
+    until(lambda: not scheduler.processes(), 10)
