@@ -25,7 +25,7 @@ PRESETS: dict[str, str] = {
     "cp-sat-fast": (
         "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,linearization_level=0,symmetry_level=0"
     ),
-    # A Boolean a value and a set of values; without a linear relaxation, as clauses say it all. See docs/formulations.md.
+    # A Boolean a value and a set of values; no linear relaxation, as clauses say it all. See docs/formulations.md.
     "cp-sat-cages": "cp-sat:workers=1,encoding=bool,cages=sets,linearization_level=0",
 }
 ALL = "@all"
