@@ -25,6 +25,8 @@ PRESETS: dict[str, str] = {
     "cp-sat-fast": (
         "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,linearization_level=0,symmetry_level=0"
     ),
+    # A Boolean a value and a set of values; no linear relaxation, as clauses say it all. See docs/formulations.md.
+    "cp-sat-cages": "cp-sat:workers=1,encoding=bool,cages=sets,linearization_level=0",
 }
 ALL = "@all"
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -37,6 +39,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("cp-sat", "cp-min-size", "scip", "glop", "cadical", "exact-cover", "z3", "clingo"),
         *("propagation", "backtracking"),
     ),
+    # Integers with sums, and a binary a cell and value with a sum a cage; then either with the cages as sets.
+    "@killer": ("cp-sat", "scip", "cp-sat-cages", "highs:cages=sets"),
     ALL: (),  # what is installed here
 }
 
