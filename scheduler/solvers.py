@@ -9,8 +9,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from scheduler.reports.table import Column, Table, show
-from workers.backends import all_backends, entry, load, version
-from workers.backends.contract import Parameter
+from workers.backends import all_backends, entry, load, looked_at
+from workers.backends.contract import Backend, Parameter
 from workers.configurations import GROUPS, PRESETS
 from workers.pools import pool_of, queue_of
 
@@ -36,7 +36,7 @@ def solvers(slots: dict[str, int] | None) -> dict[str, Any]:
 
 def draw(found: dict[str, Any], console: Console) -> None:
     """The same for people."""
-    rows = [{**b, "version": b["version"] or f"not installed: {b['install']}"} for b in found["backends"]]
+    rows = [{**b, "version": b["version"] or _lacking(b)} for b in found["backends"]]
     columns = [c for c in COLUMNS if c.key != "slots" or any(row["slots"] is not None for row in rows)]
     show([Table("backends", "", columns, rows)], console)
     sections = {
@@ -50,17 +50,31 @@ def draw(found: dict[str, Any], console: Console) -> None:
 
 
 def _backend(name: str, slots: int | None) -> dict[str, Any]:
-    told = version(name)
+    told, broken = looked_at(name)
     found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": told, "slots": slots}
-    if told is None:
-        nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
-        return found | nothing | {"install": entry(name).cure(name)}
-    backend = load(name)
-    return found | {
+    nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
+    if told is not None:
+        try:
+            return found | _provided(load(name))
+        except (AttributeError, TypeError) as error:  # a stranger's, with something else under a name of ours
+            broken = f"{name}: broken: {error}"
+    if broken:
+        return found | nothing | {"version": None, "broken": broken}
+    return found | nothing | {"install": entry(name).cure(name)}
+
+
+def _provided(backend: Backend) -> dict[str, Any]:
+    return {
         "tasks": [task.value for task in backend.TASKS],
         "constraints": [constraint.__name__ for constraint in backend.HANDLES],
         "parameters": {key: _parameter(parameter) for key, parameter in backend.PARAMETERS.items()},
     }
+
+
+def _lacking(backend: dict[str, Any]) -> str:
+    if "broken" in backend:
+        return str(backend["broken"]).removeprefix(f"{backend['backend']}: ")
+    return f"not installed: {backend['install']}"
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -82,10 +82,13 @@ def _store(engine: Engine, one: Loaded, console: Console) -> int:
 def require_backends(connections: Connections, engine: Engine, backends: list[str]) -> None:
     """Embedded, what is asked for must be installed here; else workers tell what they have."""
     from scheduler.batches import unserved
-    from workers.backends import entry, version
+    from workers.backends import entry, looked_at
 
     if connections.embedded:
-        missing = [backend for backend in dict.fromkeys(backends) if version(backend) is None]
+        found = {backend: looked_at(backend) for backend in backends}
+        if broken := [why for _, why in found.values() if why]:
+            raise InputError("\n".join(broken))
+        missing = [backend for backend, (version, _) in found.items() if version is None]
         if missing:
             cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
             raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")

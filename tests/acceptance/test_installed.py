@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from commanding import ROOT, Scheduler, make_scheduler
+from looking import stored
 
 
 def test_files_named_like_our_packages_do_not_disturb(scheduler):
@@ -21,6 +23,44 @@ def test_files_named_like_our_packages_do_not_disturb(scheduler):
     told = scheduler("submit", "hard", "--limit", 2, "-s", "cp-min-size", "-s", "pulp-cbc").stdout
 
     assert "4 of 4 runs (4 solved)" in told
+
+
+STRANGERS = {
+    "brute": ("HANDLES = STATUS = PARAMETERS = {}\nversion = size = build = search = print\n", "lacks TASKS"),
+    "typo": ("import nothing_of_that_name\n", "cannot be imported: ModuleNotFoundError: No module named"),
+    "absent": (None, "its module absent cannot be imported"),
+    "mute": (
+        "HANDLES = TASKS = STATUS = PARAMETERS = {}\nsize = build = search = print\ndef version(): return 1 / 0\n",
+        "it cannot tell its version: ZeroDivisionError",
+    ),
+}
+
+
+def test_a_broken_backend_of_others_does_not_take_the_rest_with_it(scheduler, tmp_path):
+    place = tmp_path / "site"
+    about = place / "strangers-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
+    points = "".join(f"{name} = {name}\n" for name in STRANGERS)
+    (about / "entry_points.txt").write_text(f"[cagematch.backends]\n{points}")
+    for name, (code, _) in STRANGERS.items():
+        if code:
+            (place / f"{name}.py").write_text(code)
+    there = scheduler.environment.get("PYTHONPATH", "")
+    scheduler.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(place), there)))
+
+    told = scheduler("solvers").stdout
+
+    assert "cp-sat " in told
+    assert "pip install 'cagematch[absent]'" not in told
+    for name, (_, why) in STRANGERS.items():
+        (line,) = [line for line in told.splitlines() if line.startswith(f"{name} ")]
+        assert why in line
+        refused = scheduler("submit", "hard", "-s", name, code=2).stderr
+        assert f"{name}: broken: " in refused
+        assert why in refused
+    assert not any(stored(scheduler.folder).values())
+    assert "1 of 1 runs (1 solved)" in scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size").stdout
 
 
 @pytest.fixture(scope="module")

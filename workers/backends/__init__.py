@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
 from problems.errors import ConfigurationError
@@ -18,6 +18,7 @@ from workers.backends.contract import Backend
 
 MINIZINC = "get the program minizinc, with the solver, from minizinc.org"
 ENTRY_POINTS = "cagematch.backends"
+PROVIDED = (*Backend.__annotations__, "version", "size", "build", "search")  # what a module must have to be a backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,14 @@ BACKENDS: dict[str, Entry] = {
 @cache
 def all_backends() -> dict[str, Entry]:
     """Ours, and those that other distributions bring."""
-    found = {point.name: Entry(point.value, point.name) for point in entry_points(group=ENTRY_POINTS)}
+    found = {point.name: _brought(point) for point in entry_points(group=ENTRY_POINTS)}
     return found | BACKENDS
+
+
+def _brought(point: EntryPoint) -> Entry:
+    """The entry of a backend that is not ours: nor is there an extra of ours that would install what it needs."""
+    distribution = point.dist.name if point.dist else point.value
+    return Entry(point.value, point.name, program=f"see the distribution {distribution} for what it needs")
 
 
 def entry(name: str) -> Entry:
@@ -86,13 +93,42 @@ def entry(name: str) -> Entry:
 
 
 def load(name: str) -> Backend:
-    """Import a backend's module. Its solver's library is imported by its functions only."""
-    return cast("Backend", import_module(entry(name).module))
+    """Import a backend's module. Its solver's library is imported by its functions only.
+
+    Raises ConfigurationError, with what is wrong, for a module that is no backend: others write them too.
+    """
+    module = entry(name).module
+    try:
+        found = import_module(module)
+    except Exception as error:
+        raise _broken(name, f"its module {module} cannot be imported: {_told(error)}") from error
+    if lacking := [one for one in PROVIDED if not hasattr(found, one)]:
+        raise _broken(name, f"its module {module} lacks {', '.join(lacking)}")
+    return cast("Backend", found)
 
 
 def version(name: str) -> str | None:
     """Ask a backend's library for its version; None when the library is not installed, or cannot run here."""
+    return looked_at(name)[0]
+
+
+def looked_at(name: str) -> tuple[str | None, str]:
+    """A backend's version, and what is wrong with it; no version and nothing wrong: it is not installed."""
+    entry(name)  # who asks for what does not exist is told so
     try:
-        return load(name).version()
+        return load(name).version(), ""
     except (ImportError, OSError):
-        return None
+        return None, ""
+    except ConfigurationError as error:
+        return None, str(error)
+    except Exception as error:  # a stranger's: one that fails may not take the others with it
+        return None, str(_broken(name, f"it cannot tell its version: {_told(error)}"))
+
+
+def _broken(name: str, why: str) -> ConfigurationError:
+    return ConfigurationError(f"{name}: broken: {why}")
+
+
+def _told(error: Exception) -> str:
+    first, *_ = [*str(error).splitlines(), ""]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
