@@ -33,6 +33,7 @@ COLUMNS = (
     "solution",
     "count",
     "host",
+    "run",
     "seed",
     "baseline_mib",
     "threads",

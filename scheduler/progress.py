@@ -83,6 +83,24 @@ def progress(engine: Engine, batch_id: int) -> Progress:
     return Progress(batch_id, batch.name, list(sets), batch.state, list(found.values()))
 
 
+def failed_runs(engine: Engine, batch_id: int, most: int) -> list[str]:
+    """The first runs that were wrong or failed for a reason of ours: ``run 17: cp-sat: MODEL_INVALID``."""
+    lied = (Run.answer == Answer.SOLUTION) & Run.holds.is_not(True)
+    with reading(engine) as connection:
+        rows = connection.execute(
+            select(Run.id, Configuration.text, Run.detail, lied.label("lied"))
+            .join(Configuration, Configuration.id == Run.configuration_id)
+            .where(Run.batch_id == batch_id, lied | (Run.stop == Stop.ERROR))
+            .order_by(Run.id)
+            .limit(most)
+        ).all()
+    return [f"run {row.id}: {row.text}: {'a wrong solution' if row.lied else _first_line(row.detail)}" for row in rows]
+
+
+def _first_line(detail: str) -> str:
+    return next(iter(detail.strip().splitlines()), "no reason given")
+
+
 def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]:
     totals = (
         select(Shard.configuration_id, func.sum(Shard.stop - Shard.start).label("total"))

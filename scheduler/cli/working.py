@@ -10,6 +10,8 @@ import typer
 from problems.errors import FileError, InputError
 from scheduler.cli.application import INTERRUPTED, notes, output
 
+NAMED = 5  # runs that the end of a batch names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -166,10 +168,14 @@ def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
 
 def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:
     """Show progress to the end; exit code 1 when a run was wrong or failed."""
+    from scheduler.progress import failed_runs
     from scheduler.watch import conclusion, watch
 
     end = watch(engine, batch_id, notes(), check or (lambda: None))
     told, failed = conclusion(end)
     output().print(told)
     if failed:
+        for line in failed_runs(engine, batch_id, NAMED):
+            notes().print(line, style="bold red")
+        notes().print("`scheduler show` with a run's number tells more")
         raise typer.Exit(1)

@@ -71,8 +71,8 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
 
 
 def failures(found: list[Table]) -> int:
-    """Runs that were wrong or failed for a reason of ours, over all tables."""
-    return sum(int(row[_key(w)] or 0) for table in found for row in table.rows for w in LOUD)
+    """Runs that were wrong or failed for a reason of ours, over all tables; one of two sets counts once."""
+    return len({run for table in found for run in table.failed})
 
 
 def _table(name: str, by_configuration: dict[str, list[Judged]]) -> Table:
@@ -89,7 +89,8 @@ def _table(name: str, by_configuration: dict[str, list[Judged]]) -> Table:
             row["note"] = f"{puzzles[row['configuration']]} of {most}"
     rows.sort(key=lambda row: (*(not row[_key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
     about = f"{most} puzzle" + ("s" if most != 1 else "")
-    return Table(name, about, COLUMNS, rows, {at for at, row in enumerate(rows) if _loud(row)})
+    failed = frozenset(run.run for runs in by_configuration.values() for run in runs if run.word in LOUD)
+    return Table(name, about, COLUMNS, rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
 
 
 def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from problems.outcome import Verdict, Word, verdict, word
 CHUNK = 5_000
 DIGITS = 6  # of seconds and MiB; finer is noise
 EXPORTED = (
+    Run.id.label("run"),
     Batch.id.label("batch"),
     Puzzle.kind,
     Puzzle.text.label("puzzle"),
@@ -69,6 +70,7 @@ class Scope:
 class Judged:
     """One run of a set, as far as the comparison needs it."""
 
+    run: int
     set_name: str
     configuration: str
     puzzle_id: int
@@ -98,7 +100,7 @@ def solvable(connection: Connection, covered: Scope) -> set[int]:
 def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
     """Every covered run, once for each set that the report finds the puzzle in."""
     sets = _places(covered).subquery()
-    columns = (Run.answer, Run.stop, Run.holds, Run.puzzle_id, Run.wall_s)
+    columns = (Run.id, Run.answer, Run.stop, Run.holds, Run.puzzle_id, Run.wall_s)
     query = (
         _covered(select(sets.c.name, Configuration.text, *columns), covered)
         .join(Configuration, Configuration.id == Run.configuration_id)
@@ -109,11 +111,11 @@ def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
     known = solvable(connection, covered)
     for row in connection.execution_options(yield_per=CHUNK).execute(query):
         right = verdict(row.answer, holds=row.holds, solvable=row.puzzle_id in known)
-        yield Judged(row.name, row.text, row.puzzle_id, word(row.answer, row.stop, right), row.wall_s)
+        yield Judged(row.id, row.name, row.text, row.puzzle_id, word(row.answer, row.stop, right), row.wall_s)
 
 
 def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]:
-    """Every covered run once, with all that is known of it."""
+    """Every covered run once, with all that is known of it; its sets are those in which the report counts it."""
     sets = select(BatchSet.set_id).where(BatchSet.batch_id == Run.batch_id).correlate(Run)
     label = select(SetEntry.label).where(SetEntry.puzzle_id == Run.puzzle_id, SetEntry.set_id.in_(sets))
     first = label.order_by(SetEntry.set_id, SetEntry.position).limit(1).scalar_subquery()
@@ -132,7 +134,7 @@ def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]
     for row in connection.execution_options(yield_per=CHUNK).execute(query).mappings():
         right = verdict(row["answer"], holds=row["holds"], solvable=row["puzzle_id"] in known)
         yield {name: round(value, DIGITS) if isinstance(value, float) else value for name, value in row.items()} | {
-            "set": "+".join(names.get((row["batch"], row["puzzle_id"]), ())),
+            "set": "+".join(names.get((None if covered.newest else row["batch"], row["puzzle_id"]), ())),
             "verdict": right if row["answer"] != "unknown" or right is Verdict.WRONG else None,
             "status": word(row["answer"], row["stop"], right),
             "finished_at": datetime.fromtimestamp(row["finished_at"], UTC).isoformat(timespec="milliseconds"),
@@ -191,9 +193,9 @@ def _sets() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _names(connection: Connection, covered: Scope) -> dict[tuple[int, int], list[str]]:
-    found: dict[tuple[int, int], list[str]] = {}
-    rows = connection.execute(_sets().where(BatchSet.batch_id.in_(covered.batches)).order_by(PuzzleSet.name))
-    for batch_id, name, puzzle_id in rows:
-        found.setdefault((batch_id, puzzle_id), []).append(name)
+def _names(connection: Connection, covered: Scope) -> dict[tuple[int | None, int], list[str]]:
+    """The sets of each puzzle of each batch; of the newest runs, whatever batch they are of."""
+    found: dict[tuple[int | None, int], list[str]] = {}
+    for row in connection.execute(_places(covered).order_by(PuzzleSet.name)):
+        found.setdefault((None if covered.newest else row.batch_id, row.puzzle_id), []).append(row.name)
     return found

@@ -45,13 +45,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values by column key, under a name and what is said about it. ``loud`` rows are shown as such."""
+    """Rows of values by column key, under a name and what is said about it. ``loud`` rows are shown as such.
+
+    ``failed``: the numbers of the runs that make them so.
+    """
 
     name: str
     about: str
     columns: list[Column]
     rows: list[dict[str, Cell]]
     loud: set[int] = field(default_factory=set)
+    failed: frozenset[int] = frozenset()
 
     @property
     def title(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, insert, update
 
 from models import (
     Batch,
@@ -28,10 +28,11 @@ from models import (
 from models.engine import open_engine, reading, writing
 from models.schema import upgrade
 from problems.errors import InputError
+from scheduler.progress import failed_runs
 from scheduler.reports import comparison
 from scheduler.reports.coverage import coverage
 from scheduler.reports.formats import as_csv, as_json, as_markdown, safe
-from scheduler.reports.runs import scope
+from scheduler.reports.runs import exported, scope
 from scheduler.reports.statistics import mean, median, percentile
 from scheduler.reports.table import Table, chosen, show
 
@@ -113,6 +114,11 @@ class Bench:
         """The comparison."""
         with reading(self.engine) as connection:
             return comparison.tables(connection, scope(connection, list(batches)))
+
+    def exported(self, *batches: int) -> list[dict]:
+        """The raw runs."""
+        with reading(self.engine) as connection:
+            return list(exported(connection, scope(connection, list(batches))))
 
     def covered(self, *batches: int) -> list[str]:
         """What the report says of its coverage."""
@@ -225,6 +231,27 @@ def test_a_puzzle_of_several_sets_counts_in_each(bench):
         ("mine", 1, 9),
     ]
     assert [table.name for table in bench.tables(second)] == ["mine"]
+    assert {row["set"] for row in bench.exported()} == {"hard", "hard+mine"}
+    assert {row["set"] for row in bench.exported(first)} == {"hard"}
+
+
+def test_a_failure_of_several_sets_is_one_failure(bench):
+    batch = bench.batch([bench.set("hard", [1, 2]), bench.set("mine", [2])])
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (ERROR, 1)})
+
+    assert [rows(table)["cp-sat"]["error"] for table in bench.tables()] == [1, 1]
+    assert comparison.failures(bench.tables()) == 1
+
+
+def test_runs_that_failed_are_named_with_their_reason(bench):
+    batch = bench.batch([bench.set("hard", [1, 2, 3])])
+    bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (ERROR, 1), 3: (WRONG, 1)})
+    with writing(bench.engine) as connection:
+        connection.execute(update(Run).where(Run.stop == "error").values(detail="MODEL_INVALID\nat length"))
+
+    named = [f"run {row['run']}: cp-sat: " for row in bench.exported()]
+    assert failed_runs(bench.engine, batch, 5) == [named[1] + "MODEL_INVALID", named[2] + "a wrong solution"]
+    assert failed_runs(bench.engine, batch, 1) == [named[1] + "MODEL_INVALID"]
 
 
 def test_a_set_that_changed_is_reported_as_it_is_now(bench):
