@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select
 from models import Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
 from problems.errors import LookupFailed, PuzzleError
 from problems.kinds import KINDS
+from problems.outcome import Answer
 from problems.problem import Puzzle as Instance
 
 HEX = set("0123456789abcdef")
@@ -89,7 +90,16 @@ def _puzzle(connection: Connection, puzzle: Any) -> str:
         lines += ["verified solution", kind.render(puzzle.text, kind.assignment(puzzle.text, solution))]
     else:
         lines.append("no verified solution is stored")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_refuted(connection, puzzle.id)])
+
+
+def _refuted(connection: Connection, puzzle_id: int) -> list[str]:
+    """Who says that there is no solution."""
+    said = select(Configuration.text).join(Run, Run.configuration_id == Configuration.id)
+    told = said.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct().order_by(Configuration.text)
+    who = connection.scalars(told).all()
+    say = "configuration says" if len(who) == 1 else "configurations say"
+    return [f"{len(who)} {say} that there is none: {', '.join(who)}"] if who else []
 
 
 def _run(connection: Connection, run_id: int) -> str:

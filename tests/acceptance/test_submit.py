@@ -39,6 +39,8 @@ def test_an_impossible_puzzle_has_no_solution_by_every_complete_backend(schedule
 
     assert {row["status"] for row in exported(scheduler)} == {"no solution"}
     assert "no solution" in scheduler("report").stdout
+    told = scheduler("show", "none:1").stdout
+    assert "no verified solution is stored\n8 configurations say that there is none: backtracking, " in told
 
 
 def test_a_batch_of_the_same_file_twice_measures_twice(scheduler):
