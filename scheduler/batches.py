@@ -54,6 +54,8 @@ def require_free(engine: Engine, name: str) -> None:
     """Raise InputError where a batch cannot be called that."""
     if not name.strip() or _number(name) is not None:
         raise InputError(f"a batch cannot be called {name!r}: expected a word; numbers are numbers of batches")
+    if not name.isprintable():
+        raise InputError(f"a batch cannot be called {name!r}: a name goes to terminals, and that would steer them")
     if len(name) > LONGEST_NAME:
         raise InputError(f"a batch's name of {len(name)} characters is too long, expected {LONGEST_NAME} at most")
     with reading(engine) as connection:

@@ -110,7 +110,7 @@ def test_batches_are_found_by_number_name_and_start_of_a_name(bench):
             batches.find_batch(bench.engine, word)
 
 
-@pytest.mark.parametrize("name", ["taken", "12", "", "  ", "x" * 201])
+@pytest.mark.parametrize("name", ["taken", "12", "", "  ", "x" * 201, "a\nb", "\x1b[31mred", "\u202eback"])
 def test_names_that_cannot_be_given(bench, name):
     create(bench, [bench.set("a", [1])], name="taken")
 
