@@ -6,6 +6,7 @@ Imports that take long happen inside the commands, so that help answers at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import suppress
@@ -24,6 +25,9 @@ def main() -> None:
     # Whoever started us may have closed the descriptors.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not every terminal, and no file name, has all of Unicode
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except CagematchError as error:

@@ -9,6 +9,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+LINES = "│─┌┬┐├┼┤└┴┘"
+PLAIN = str.maketrans(LINES, "|-+++++++++")
 UNLIMITED = 10_000  # columns of what is no terminal
 
 
@@ -26,6 +28,15 @@ def steady(stream: TextIO) -> Console:
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else UNLIMITED
     return Steady(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def drawable(text: str, stream: TextIO) -> str:
+    """A drawn grid as the stream's encoding has it: without its lines, in plain characters."""
+    try:
+        LINES.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(PLAIN)
+    return text
 
 
 def silence(stream: TextIO) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -100,6 +101,8 @@ def export(
             notes().print(line)
         rows = exported(connection, covered)
         if name == "-":
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8")  # the same bytes as in a file
             WRITERS[chosen](rows, sys.stdout)
             return
         try:
@@ -119,11 +122,12 @@ def show(
 ) -> None:
     """Draw a puzzle and what is known of it, or a run with its answer."""
     from models.engine import reading
+    from scheduler.cli.consoles import drawable
     from scheduler.showing import describe
 
     _, engine = connect(reads_only=True)
     with reading(engine) as connection:
-        output().print(describe(connection, what))
+        output().print(drawable(describe(connection, what), sys.stdout))
 
 
 def _nothing(batches: list[int]) -> str:

@@ -6,7 +6,7 @@ import csv
 import json
 
 import pytest
-from commanding import make_scheduler
+from commanding import Scheduler, make_scheduler
 from looking import exported, report
 
 NAMED = (
@@ -101,6 +101,15 @@ def test_show_draws_puzzles_and_runs(scheduler):
     run = scheduler("show", 1).stdout
     assert run.startswith("run 1: cp-")
     assert "obeys every constraint" in run
+
+
+def test_a_terminal_without_unicode_gets_plain_grids(scheduler):
+    plain = Scheduler(scheduler.folder, scheduler.command, scheduler.environment | {"PYTHONIOENCODING": "ascii"})
+
+    assert "| 4 8 3 | 9 2 1 | 6 5 7 |" in plain("show", "odd:1").stdout
+    assert plain("report").stdout == scheduler("report").stdout
+    plain("status")
+    assert r"no shipped set of that name" in plain("submit", "ü.txt", code=2).stderr
 
 
 def test_solvers_tells_what_submit_takes(scheduler):
