@@ -21,7 +21,8 @@ Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress un
 def submit(
     context: typer.Context,
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE|SET", help="Puzzle files, or shipped sets by name.")
+        list[str] | None,
+        typer.Argument(metavar="FILE|SET", help="Puzzle files, - for the standard input, or shipped sets."),
     ] = None,
     solver: Annotated[
         list[str] | None,
@@ -66,12 +67,14 @@ def submit(
 
     chosen = configurations(list(solver or DEFAULT))
     time_s, memory_mib = seconds(timeout), mebibytes(memory)
-    if bool(files) == bool(to):
-        raise InputError("name puzzle files or sets to solve, or a batch to add to with --to (one of the two)")
+    if files and to is not None:
+        raise InputError(f"both puzzle files and --to {to} were given; a batch has its puzzles, so name one of the two")
+    if not files and to is None:
+        raise InputError("name puzzle files or sets to solve, or a batch to add to with --to")
     loaded = load(files or [], kind, form, skip_invalid=skip_invalid)
     connections, engine = connect()
     require_backends(connections, engine, [c.backend for c in chosen])
-    if to:
+    if to is not None:
         _refuse_fixed(context)
         batch_id = batches.find_batch(engine, to)
         if not batches.add_configurations(engine, batch_id, chosen):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import stat
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TextIO
 
 from problems.errors import Fault, FileError, InputError
 
@@ -15,24 +17,33 @@ LONGEST_NAME = 200  # characters that the database keeps of a set's name
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a set comes from: its name, how to show its origin, and its file."""
+    """Where a set comes from: its name, how to show its origin, and its file; None for the standard input."""
 
     name: str
     shown: str
-    path: Path
+    path: Path | None
 
 
 def find_source(word: str) -> Source:
-    """A file, or the name of a shipped set."""
+    """A file, a pipe, ``-`` for the standard input, or the name of a shipped set."""
+    if word == "-":
+        return Source("stdin", "standard input", None)
+    if not word.strip():
+        raise InputError("the name of a puzzle file is empty; expected a file, or a shipped set")
     path = Path(word)
     shown = os.fsencode(word).decode(errors="replace")  # file names need not be text
-    if _is(Path.is_file, path):
+    mode, denied = _mode(path)
+    if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
         return Source(Path(shown).stem[:LONGEST_NAME], shown, path)
     shipped = shipped_sets()
     if word in shipped:
         return Source(word, f"{word} (shipped)", shipped[word])
-    if _is(Path.is_dir, path):
+    if denied:
+        raise InputError(f"{shown} cannot be read: permission denied")
+    if stat.S_ISDIR(mode):
         raise InputError(f"{shown} is a folder; name a puzzle file in it")
+    if mode:
+        raise InputError(f"{shown} is a device or a socket; expected a puzzle file, or - for the standard input")
     known = ", ".join(shipped)
     raise InputError(f"there is no file {shown!r}, and no shipped set of that name (there are: {known})")
 
@@ -50,7 +61,7 @@ def lines_of(source: Source) -> list[str]:
     Raises InputError when the file cannot be read, and FileError when it is not text in UTF-8.
     """
     try:
-        data = source.path.read_bytes()
+        data = source.path.read_bytes() if source.path else _standard_input()
     except OSError as error:
         raise InputError(f"{source.shown} cannot be read: {error.strerror}") from None
     try:
@@ -74,9 +85,19 @@ def _fault(source: Source, before: str, message: str) -> FileError:
     return FileError([Fault(source.shown, len(lines), len(lines[-1]) + 1, message)])
 
 
-def _is(what: Callable[[Path], bool], path: Path) -> bool:
-    """Ask of a path what it is; False where it cannot even be looked at, as when its name is too long."""
+def _standard_input() -> bytes:
+    # Whoever started us may have closed it, which Python's types do not tell.
+    stream: TextIO | None = sys.stdin
+    if stream is None:
+        raise InputError("there is no standard input to read")
+    return stream.buffer.read()
+
+
+def _mode(path: Path) -> tuple[int, bool]:
+    """What a path is, 0 where it is nothing or has an impossible name; and whether we may not look."""
     try:
-        return what(path)
+        return path.stat().st_mode, False
+    except PermissionError:
+        return 0, True
     except (OSError, ValueError):
-        return False
+        return 0, False

@@ -53,6 +53,13 @@ def test_a_database_that_cannot_be_read_is_named_with_the_cause(bounded):
     assert "somebody is writing" in told
 
 
+def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(bounded):
+    closed = bounded.folder / "closed"
+    closed.mkdir(mode=0)
+
+    assert "closed/mine.txt cannot be read: permission denied" in bounded("submit", "closed/mine.txt", code=2).stderr
+
+
 def test_looking_where_nothing_is_leaves_nothing_behind(scheduler):
     for words in LOOKING:
         scheduler(*words, code=None)

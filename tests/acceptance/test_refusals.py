@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
 from contextlib import closing
 
 import pytest
@@ -44,6 +46,18 @@ def test_missing_files_and_folders_are_refused(scheduler):
     assert "nowhere.txt" in scheduler("submit", "nowhere.txt", code=2).stderr
     assert "is a folder" in scheduler("submit", "folder", code=2).stderr
     assert not any(stored(scheduler.folder).values())
+
+
+def test_what_is_no_file_is_read_or_refused_in_words(scheduler):
+    os.mkfifo(scheduler.folder / "pipe")
+    with subprocess.Popen(["sh", "-c", f"echo {GOOD} > pipe"], cwd=scheduler.folder):
+        assert "pipe: 1 puzzle" in scheduler("submit", "pipe", "--limit", 0).stderr
+    assert "stdin: 1 puzzle" in scheduler("submit", "-", "--limit", 0, stdin=GOOD + "\n").stderr
+
+    assert "standard input:1" in scheduler("submit", "-", stdin="123\n", code=2).stderr
+    assert "standard input holds no puzzle" in scheduler("submit", "-", code=2).stderr
+    assert "/dev/null is a device" in scheduler("submit", "/dev/null", code=2).stderr
+    assert "is empty" in scheduler("submit", "", code=2).stderr
 
 
 def test_ten_faults_of_many_are_named(scheduler):
