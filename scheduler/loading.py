@@ -22,7 +22,7 @@ from problems.errors import Fault, FileError, InputError, PuzzleError
 from problems.kinds import KINDS, kind_named
 from scheduler.readers import Reader, reader_for
 from scheduler.readers.entries import Misread
-from scheduler.readers.source import Source, find_source, lines_of, shipped_sets
+from scheduler.readers.source import Source, explained, find_source, lines_of, shipped_sets, spreadsheet_form
 
 __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set"]
 
@@ -81,7 +81,7 @@ def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bo
     ``kind``: what the file holds if it does not say so itself; None where the user did not say it either.
     """
     content = lines_of(source)
-    reader = reader_for(content, form, kind)
+    reader = reader_for(content, form or spreadsheet_form(source, content), kind)
     kind = _kind(source, reader, content, kind)
     parse = kind_named(kind).parse
     loaded = Loaded(source, kind)
@@ -97,7 +97,7 @@ def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bo
         else:
             keep((text, sha256(prefix + text.encode()).digest(), entry.line, entry.label))
     if loaded.faults and not (skip_invalid and loaded.rows):
-        raise FileError(loaded.faults)
+        raise FileError(explained(source, loaded.faults, skipped=skip_invalid))
     if not loaded.rows:
         raise InputError(f"{source.shown} holds no puzzle")
     return loaded

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 from problems.errors import Fault, FileError, InputError
 
+SPREADSHEETS = (".csv", ".tsv")
+HEADING = re.compile(r"\s*\"?[A-Za-z_]{2,}\"?\s*[,;\t]")
 LONGEST_NAME = 200  # characters that the database keeps of a set's name
 
 
@@ -74,6 +77,23 @@ def lines_of(source: Source) -> list[str]:
     if found:
         raise _fault(source, before, "a NUL character where text was expected")
     return text.split("\n")
+
+
+def spreadsheet_form(source: Source, content: list[str]) -> str | None:
+    """``lines`` for a spreadsheet's file with a heading, which would be taken for the first row of a drawn grid."""
+    spreadsheet = source.shown.lower().endswith(SPREADSHEETS)
+    return "lines" if spreadsheet and HEADING.match(content[0]) else None
+
+
+def explained(source: Source, faults: list[Fault], *, skipped: bool) -> list[Fault]:
+    """The faults of a file, the first with what they have in common.
+
+    ``skipped``: invalid puzzles were to be left out, and nothing is left.
+    """
+    more = f" (no valid puzzle in {source.shown})" if skipped else ""
+    if source.shown.lower().endswith(SPREADSHEETS):
+        more += " (of a CSV file the first column is read: put the puzzles there, and leave the heading out)"
+    return [replace(faults[0], message=faults[0].message + more), *faults[1:]]
 
 
 def _with_plain_ends(text: str) -> str:

@@ -60,6 +60,19 @@ def test_what_is_no_file_is_read_or_refused_in_words(scheduler):
     assert "is empty" in scheduler("submit", "", code=2).stderr
 
 
+def test_a_spreadsheet_is_told_what_is_read_of_it(scheduler):
+    (scheduler.folder / "some.csv").write_text(f"id,puzzle\n1,{GOOD}\n")
+
+    assert "of a CSV file the first column is read" in scheduler("submit", "some.csv", code=2).stderr
+    told = scheduler("submit", "some.csv", "--skip-invalid", code=2).stderr
+    assert "some.csv:1: " in told
+    assert "(no valid puzzle in some.csv)" in told
+    (scheduler.folder / "first.csv").write_text(f"puzzle,solution\n{GOOD},1\n")
+    told = scheduler("submit", "first.csv", "--skip-invalid", "--limit", 0).stderr
+    assert "first.csv:1: " in told
+    assert "first: 1 puzzle, 1 left out" in told
+
+
 def test_ten_faults_of_many_are_named(scheduler):
     (scheduler.folder / "bad.txt").write_text("123\n" * 30)
 
@@ -102,6 +115,10 @@ WRONG = {
     "time": (["submit", "hard", "--timeout", "soon"], "soon"),
     "no time": (["submit", "hard", "--timeout", "0"], "'0'"),
     "endless time": (["submit", "hard", "--timeout", "1" * 400], "expected a time"),
+    "long time": (["submit", "hard", "--timeout", "999h"], "a week"),
+    "name": (["submit", "hard", "--name", ""], "called ''"),
+    "columns": (["report", "--columns", ""], "no runs"),
+    "export without a file": (["export", "17"], "`scheduler export 17 runs.csv`"),
     "size": (["submit", "hard", "--memory", "much"], "much"),
     "repeat": (["submit", "hard", "--repeat", "0"], "repeat"),
     "seed": (["submit", "hard", "--seed", "-1"], "seed"),
