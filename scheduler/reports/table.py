@@ -43,6 +43,9 @@ class Column:
         return self.write(value) + (f"/{row[self.of]}" if self.of else "")
 
 
+SET = Column("set", "set", left=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of values by column key, under a name and what is said about it. ``loud`` rows are shown as such.
@@ -74,16 +77,19 @@ class Table:
 
 
 def chosen(table: Table, columns: str | None, sort: str | None, matching: str | None) -> Table:
-    """The table with some of its columns, in another order, or with some of its rows (``key=word``)."""
-    known = {column.key: column for column in table.columns}
+    """The table with some of its columns, in another order, or with some of its rows (``key=word``).
+
+    ``set`` is a key too: every format tells it without being asked, but rows may be chosen by it.
+    """
+    known = {SET.key: SET} | {column.key: column for column in table.columns}
     kept = table.columns
-    if columns:
-        named = (known[_known(word, known)] for word in columns.split(","))
-        kept = [replace(column, optional=False, programs=False) for column in named]
-    rows = list(enumerate(table.rows))
-    if matching:
+    if columns is not None:
+        named = [known[_known(word, known)] for word in columns.split(",")]
+        kept = [replace(column, optional=False, programs=False) for column in named if column is not SET]
+    rows = [(at, {SET.key: table.name, **row}) for at, row in enumerate(table.rows)]
+    if matching is not None:
         rows = [(at, row) for at, row in rows if _matches(row, matching, known)]
-    if sort:
+    if sort is not None:
         key = _known(sort.removeprefix("-"), known)
         there = [pair for pair in rows if pair[1][key] is not None]
         there.sort(key=lambda pair: pair[1][key], reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
@@ -109,7 +115,7 @@ def show(tables: list[Table], console: Console) -> None:
 def _matches(row: dict[str, Cell], matching: str, known: dict[str, Column]) -> bool:
     """A text matches when the word is in it, a number when it is that number."""
     key, equals, wanted = matching.partition("=")
-    if not equals:
+    if not equals or not wanted.strip():
         raise InputError(f"found {matching!r} after --filter, expected KEY=WORD")
     value = row[_known(key, known)]
     if isinstance(value, str):

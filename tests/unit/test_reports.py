@@ -323,8 +323,11 @@ def test_chosen_sorts_numbers_as_numbers_and_the_missing_last(bench):
     assert [row["configuration"] for row in chosen(table, None, "-ratio", None).rows] == ["b", "a", "c"]
     assert [row["configuration"] for row in chosen(table, None, None, "timeout=0").rows] == ["a", "b"]
     assert [column.key for column in chosen(table, "solved, runs", None, None).visible] == ["solved", "runs"]
-    with pytest.raises(InputError, match="expected KEY=WORD"):
-        chosen(table, None, None, "timeout")
+    assert len(chosen(table, "set,solved", "set", "set=hard").rows) == 3
+    assert not chosen(table, None, None, "set=easy").rows
+    for words in ((None, None, "timeout"), (None, None, "timeout="), ("", None, None), (None, "", None)):
+        with pytest.raises(InputError, match=r"expected KEY=WORD|has no column ''; it has: set, configuration"):
+            chosen(table, *words)
 
 
 def test_statistics_on_known_values():
