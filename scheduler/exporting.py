@@ -49,8 +49,11 @@ TEXTS = ("set", "label", "detail")  # what files and solvers bring, and a spread
 def format_of(name: str) -> str:
     """``csv`` or ``jsonl``, by the end of a file's name."""
     ending = Path(name).suffix.lower()
+    if not ending:
+        hint = f"to export batch {name}: `scheduler export {name} runs.csv`"
+        raise InputError(f"found {name!r} where a file was expected .csv or .jsonl at its end; {hint}")
     if ending not in (".csv", ".jsonl"):
-        raise InputError(f"{name!r} ends in {ending or 'nothing'!r}, expected .csv or .jsonl")
+        raise InputError(f"{name!r} ends in {ending!r}, expected .csv or .jsonl")
     return ending[1:]
 
 

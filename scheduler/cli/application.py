@@ -27,6 +27,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog="Exit codes: 0 done; 1 finished, but something is wrong or failed; 2 bad usage, input or service; "
+    "130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -34,6 +36,7 @@ SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 MEBIBYTES = {"": 1.0, "mib": 1.0, "m": 1.0, "mb": 1e6 / 2**20, "gib": 1024.0, "g": 1024.0, "gb": 1e9 / 2**20}
 INTERRUPTED = 130  # the exit code
 LARGEST = 1e6  # of any unit
+LONGEST_S = 7 * 24 * 3600.0
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
 Batch = Annotated[str | None, typer.Argument(metavar="BATCH", help="Number or name of a batch; the newest by default.")]
 
@@ -108,7 +111,10 @@ def _named(connections: Connections) -> Iterator[None]:
 
 def seconds(text: str) -> float:
     """``3``, ``3s``, ``500ms``, ``2m`` → seconds."""
-    return _quantity(text, SECONDS, "a time such as 3s, 500ms or 2m")
+    value = _quantity(text, SECONDS, "a time such as 3s, 500ms or 2m")
+    if value > LONGEST_S:
+        raise InputError(f"found {text!r}, expected a time of a week (168h) at most")
+    return value
 
 
 def mebibytes(text: str) -> int:

@@ -9,7 +9,7 @@ import typer
 
 from problems.errors import InputError
 from scheduler.cli.application import Batch, app, connect, mebibytes, notes, output, seconds
-from scheduler.cli.working import follow, go_on, load, require_backends, store, work
+from scheduler.cli.working import announce, follow, go_on, load, require_backends, store, work
 
 DEFAULT = ("@default",)
 LARGEST_SEED = 2**31 - 10_000  # leaves room for a seed a repeat in the 32 bits that solvers take
@@ -22,7 +22,7 @@ def submit(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE|SET", help="Puzzle files, - for the standard input, or shipped sets."),
+        typer.Argument(metavar="FILE|SET", help="Puzzle files, - for standard input, or shipped sets."),
     ] = None,
     solver: Annotated[
         list[str] | None,
@@ -83,6 +83,7 @@ def submit(
         return
     if name is not None:
         batches.require_free(engine, name)
+    announce(loaded, limit, len(chosen) * repeat)
     sets = store(engine, loaded)
     if limit == 0:
         notes().print("loaded; no runs asked for (--limit 0)")

@@ -11,6 +11,7 @@ from problems.errors import FileError, InputError
 from scheduler.cli.application import INTERRUPTED, notes, output
 
 NAMED = 5  # runs that the end of a batch names
+MANY = 10_000_000  # runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,13 @@ def load(words: list[str], kind: str | None, form: str | None, *, skip_invalid: 
     if faults:
         raise FileError(faults, total)
     return loaded
+
+
+def announce(loaded: list[Loaded], limit: int | None, each: int) -> None:
+    """Say how many runs there will be where those are very many: a mistyped --repeat takes years."""
+    puzzles = sum(one.distinct if limit is None else min(limit, one.distinct) for one in loaded)
+    if puzzles * each > MANY:
+        notes().print(f"that makes {puzzles * each:,} runs", style="yellow")
 
 
 def store(engine: Engine, loaded: list[Loaded]) -> list[int]:

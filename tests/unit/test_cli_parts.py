@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from commanding import make_scheduler
@@ -13,6 +14,7 @@ from commanding import make_scheduler
 from problems.errors import InputError
 from scheduler.cli.application import mebibytes, seconds
 from scheduler.cli.consoles import steady
+from scheduler.cli.working import announce
 from scheduler.exporting import format_of
 
 
@@ -34,6 +36,21 @@ def test_sizes(text, value):
 def test_what_is_no_time(text):
     with pytest.raises(InputError, match="expected a time such as"):
         seconds(text)
+
+
+@pytest.mark.parametrize("text", ["169h", "999999h"])
+def test_a_time_is_a_week_at_most(text):
+    with pytest.raises(InputError, match="a week"):
+        seconds(text)
+
+
+def test_very_many_runs_are_announced(capsys, monkeypatch):
+    loaded = [SimpleNamespace(distinct=100), SimpleNamespace(distinct=10)]
+
+    announce(loaded, None, 90_000)
+    announce(loaded, 50, 1_000_000)
+
+    assert capsys.readouterr().err == "that makes 60,000,000 runs\n"
 
 
 def test_a_console_takes_nothing_for_markup_and_wraps_nothing_in_a_file():
@@ -58,6 +75,8 @@ def test_formats_by_the_end_of_a_name():
     assert [format_of(name) for name in ("a.csv", "b/c.JSONL")] == ["csv", "jsonl"]
     with pytest.raises(InputError, match=r"expected \.csv or \.jsonl"):
         format_of("a.txt")
+    with pytest.raises(InputError, match=r"`scheduler export 17 runs\.csv`"):
+        format_of("17")
 
 
 def test_help_imports_nothing_heavy(tmp_path):
