@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from problems.errors import ConfigurationError
-from workers.backends import all_backends, load, version
+from workers.backends import all_backends, entry, load, version
 from workers.backends.contract import Parameter, Settings
 
 PRESETS: dict[str, str] = {
@@ -110,10 +110,11 @@ def _spread(word: str) -> Iterator[Configuration]:
 def _parameters(word: str, backend: str, given: Mapping[str, str]) -> dict[str, Parameter]:
     """Every parameter of the backend, and those given that its library names."""
     try:
-        module = load(backend)
+        entry(backend)
     except ConfigurationError as error:
         known = f"presets: {', '.join(PRESETS)}; groups: {', '.join(GROUPS)}"
         raise ConfigurationError(f"{error}; {known}") from None
+    module = load(backend)
     found = dict(module.PARAMETERS)
     named = getattr(module, "parameter", lambda _: None)
     for name in sorted(given.keys() - found.keys()):
