@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import contains
 
 from problems.constraints import Constraint
 
@@ -56,7 +57,12 @@ class Problem:
 
     def is_solution(self, assignment: Sequence[int]) -> bool:
         """Whether ``assignment`` obeys the domains, the givens and every constraint."""
-        return next(self.violations(assignment), None) is None
+        # As `violations`, which says what is wrong; this is asked of every solution that is stored.
+        return (
+            len(assignment) == len(self.rules.domains)
+            and all(map(contains, self.values, assignment))
+            and all(constraint.holds(assignment) for constraint in self.constraints)
+        )
 
 
 def _few(values: tuple[int, ...], most: int = 9) -> str:

@@ -19,7 +19,7 @@ from workers.shards import Claim, Planned, claim, configuration_of, finish, plan
 from workers.slots import Slots
 
 SHIFT_S = 30.0
-FLUSH_S = 0.5
+FLUSH_S = 0.8
 AHEAD_S = 0.3  # how much work the keeper has in hand
 MOST_AHEAD = 200
 PAUSE_S = 0.05  # between two looks for answers: each look costs the solvers' cores as much as a row does
