@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import EntryPoint
 from itertools import combinations
 from pathlib import Path
 
@@ -438,12 +439,9 @@ def test_an_unknown_backend_is_named_with_those_there_are():
 
 
 def test_another_distribution_adds_a_backend_but_replaces_none(monkeypatch):
-    class Point:
-        def __init__(self, name: str, value: str) -> None:
-            self.name, self.value = name, value
-
-    points = [Point("theirs", "their.module"), Point("scip", "their.scip")]
-    monkeypatch.setattr(backends, "entry_points", lambda group: points if group == "cagematch.backends" else [])
+    ours = "cagematch.backends"
+    points = [EntryPoint("theirs", "their.module", ours), EntryPoint("scip", "their.scip", ours)]
+    monkeypatch.setattr(backends, "entry_points", lambda group: points if group == ours else [])
     backends.all_backends.cache_clear()
 
     try:
