@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from scheduler.reports.table import Cell, Column, Table
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What makes a spreadsheet compute a cell, by OWASP's page on CSV injection; the last four are taken for the first.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def as_csv(tables: list[Table]) -> str:
@@ -53,7 +54,8 @@ def _markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join("\\" + c if c in "|\\`*[]<>" else c for c in text)
+    """Text that is no markup, and no HTML; a line's end, which would end the table, is a blank."""
+    return "".join(" " if c in "\r\n" else "\\" + c if c in "|\\`*[]<>" else c for c in text)
 
 
 def _line(cells: list[str], columns: list[Column], widths: list[int]) -> str:
