@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import contains
 
 from problems.constraints import Constraint
+from problems.wording import Name, broken, few
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +44,19 @@ class Problem:
             left[variable] = (value,)
         return tuple(left)
 
-    def violations(self, assignment: Sequence[int]) -> Iterator[str]:
-        """What ``assignment`` breaks, in words; nothing when it is a solution."""
+    def violations(self, assignment: Sequence[int], name: Name = "variable {}".format) -> Iterator[str]:
+        """What ``assignment`` breaks, in words; nothing when it is a solution. ``name`` names a variable."""
         if len(assignment) != len(self.rules.domains):
             yield f"{len(assignment)} values for {len(self.rules.domains)} variables"
             return
         for variable, (value, allowed) in enumerate(zip(assignment, self.values, strict=True)):
             if value not in allowed:
-                yield f"variable {variable} is {value}, not one of {_few(allowed)}"
+                given = allowed != self.rules.domains[variable]
+                expected = f"but the puzzle gives {allowed[0]}" if given else f"not one of {few(allowed)}"
+                yield f"{name(variable)} is {value}, {expected}"
         for constraint in self.constraints:
             if not constraint.holds(assignment):
-                yield f"{type(constraint).__name__} ({constraint.role}) over {constraint.scope} is broken"
+                yield broken(constraint, assignment, name)
 
     def is_solution(self, assignment: Sequence[int]) -> bool:
         """Whether ``assignment`` obeys the domains, the givens and every constraint."""
@@ -63,10 +66,6 @@ class Problem:
             and all(map(contains, self.values, assignment))
             and all(constraint.holds(assignment) for constraint in self.constraints)
         )
-
-
-def _few(values: tuple[int, ...], most: int = 9) -> str:
-    return ", ".join(map(str, values[:most])) + (", …" if len(values) > most else "")
 
 
 @dataclass(frozen=True, slots=True)
