@@ -57,8 +57,10 @@ def _flush() -> None:
 def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None:
     if debug:
         raise error
+    from scheduler.cli.consoles import harmless
+
     with suppress(BrokenPipeError):
-        print(f"scheduler: {message}", file=sys.stderr)
+        print(f"scheduler: {harmless(message)}", file=sys.stderr)
     sys.exit(code)
 
 

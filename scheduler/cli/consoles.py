@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 LINES = "│─┌┬┐├┼┤└┴┘"
 PLAIN = str.maketrans(LINES, "|-+++++++++")
+STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # control characters, but for the line's end
 UNLIMITED = 10_000  # columns of what is no terminal
 
 
 class Steady(Console):
     """A console that falls silent when nobody reads it any more, so that the work goes on."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Text steers no terminal, whoever wrote it: what does so is ours alone."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text))
 
     def on_broken_pipe(self) -> None:
         """The reader has gone."""
@@ -28,6 +37,11 @@ def steady(stream: TextIO) -> Console:
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else UNLIMITED
     return Steady(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def harmless(text: str) -> str:
+    """Text without the characters that steer a terminal."""
+    return STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def drawable(text: str, stream: TextIO) -> str:

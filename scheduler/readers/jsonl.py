@@ -5,16 +5,20 @@
     {"id": "a label", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 15}, ...]}
 
 ``id`` or ``label`` is the label. ``kind`` names the kind; without it, what has cages is a killer. Blank lines and lines
-that start with ``#`` are passed over.
+that start with ``#`` are passed over. A label's NUL and half characters, which no database stores, are
+question marks.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from scheduler.readers.entries import Entry, Misread, Told, told_kind
+
+UNSTORED = re.compile("[\0\ud800-\udfff]")
 
 
 def recognises(content: list[str]) -> bool:
@@ -41,7 +45,7 @@ def read(content: list[str]) -> Iterator[Entry | Misread]:
         elif not isinstance(found, dict):
             yield Misread(number, column, f"found {text[:20]!r}, expected an object in braces")
         else:
-            yield Entry(number, column, text, str(found.get("label", found.get("id", ""))))
+            yield Entry(number, column, text, UNSTORED.sub("?", str(found.get("label", found.get("id", "")))))
 
 
 def _objects(content: list[str]) -> Iterator[tuple[int, int, str]]:

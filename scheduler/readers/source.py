@@ -6,12 +6,14 @@ import os
 import re
 import stat
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from problems.errors import Fault, FileError, InputError
+from scheduler.readers.content import content, without_suffix
 
 SPREADSHEETS = (".csv", ".tsv")
 HEADING = re.compile(r"\s*\"?[A-Za-z_]{2,}\"?\s*[,;\t]")
@@ -37,7 +39,7 @@ def find_source(word: str) -> Source:
     shown = os.fsencode(word).decode(errors="replace")  # file names need not be text
     mode, denied = _mode(path)
     if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
-        return Source(Path(shown).stem[:LONGEST_NAME], shown, path)
+        return Source(Path(without_suffix(shown)).stem[:LONGEST_NAME], shown, path)
     shipped = shipped_sets()
     if word in shipped:
         return Source(word, f"{word} (shipped)", shipped[word])
@@ -61,10 +63,11 @@ def shipped_sets() -> dict[str, Path]:
 def lines_of(source: Source) -> list[str]:
     """The lines of a file, as LF, CR LF or CR end them: others at which Python splits are found in labels.
 
-    Raises InputError when the file cannot be read, and FileError when it is not text in UTF-8.
+    Raises InputError when the file cannot be read, unpacked or held, and FileError when it is not text in UTF-8.
     """
     try:
-        data = source.path.read_bytes() if source.path else _standard_input()
+        with source.path.open("rb") if source.path else nullcontext(_standard_input()) as stream:
+            data = content(stream, source.shown)
     except OSError as error:
         raise InputError(f"{source.shown} cannot be read: {error.strerror}") from None
     try:
@@ -79,10 +82,9 @@ def lines_of(source: Source) -> list[str]:
     return text.split("\n")
 
 
-def spreadsheet_form(source: Source, content: list[str]) -> str | None:
+def spreadsheet_form(source: Source, lines: list[str]) -> str | None:
     """``lines`` for a spreadsheet's file with a heading, which would be taken for the first row of a drawn grid."""
-    spreadsheet = source.shown.lower().endswith(SPREADSHEETS)
-    return "lines" if spreadsheet and HEADING.match(content[0]) else None
+    return "lines" if _is_spreadsheet(source) and HEADING.match(lines[0]) else None
 
 
 def explained(source: Source, faults: list[Fault], *, skipped: bool) -> list[Fault]:
@@ -91,9 +93,13 @@ def explained(source: Source, faults: list[Fault], *, skipped: bool) -> list[Fau
     ``skipped``: invalid puzzles were to be left out, and nothing is left.
     """
     more = f" (no valid puzzle in {source.shown})" if skipped else ""
-    if source.shown.lower().endswith(SPREADSHEETS):
+    if _is_spreadsheet(source):
         more += " (of a CSV file the first column is read: put the puzzles there, and leave the heading out)"
     return [replace(faults[0], message=faults[0].message + more), *faults[1:]]
+
+
+def _is_spreadsheet(source: Source) -> bool:
+    return without_suffix(source.shown).lower().endswith(SPREADSHEETS)
 
 
 def _with_plain_ends(text: str) -> str:
@@ -105,12 +111,12 @@ def _fault(source: Source, before: str, message: str) -> FileError:
     return FileError([Fault(source.shown, len(lines), len(lines[-1]) + 1, message)])
 
 
-def _standard_input() -> bytes:
+def _standard_input() -> IO[bytes]:
     # Whoever started us may have closed it, which Python's types do not tell.
     stream: TextIO | None = sys.stdin
     if stream is None:
         raise InputError("there is no standard input to read")
-    return stream.buffer.read()
+    return stream.buffer
 
 
 def _mode(path: Path) -> tuple[int, bool]:

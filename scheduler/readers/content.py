@@ -1,0 +1,89 @@
+"""What a file holds: its bytes, out of gzip, bzip2 or xz where it is compressed, and never more than a bound.
+
+A small file may unpack to any size, and a pipe may never end: neither fills the memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import zlib
+from collections.abc import Callable
+from io import BytesIO
+from typing import IO, NamedTuple
+
+from problems.errors import InputError
+
+LARGEST = 2**30  # bytes of text: some ten million Sudokus
+ANY_RATIO = 2**26  # up to here a file may unpack to whatever it likes, beyond only to …
+RATIO = 100  # … so many times its own size; puzzles come to 2 to 4, as clues are random
+BLOCK = 2**20
+SUFFIX = re.compile(r"(?<=.)\.(gz|bz2|xz)$", re.IGNORECASE)
+
+
+class Packing(NamedTuple):
+    """A way to compress a file."""
+
+    name: str
+    begins: re.Pattern[bytes]
+    open: Callable[[BytesIO], IO[bytes]]
+
+
+PACKINGS = (
+    Packing("gzip", re.compile(rb"\x1f\x8b"), lambda packed: gzip.GzipFile(fileobj=packed)),  # type: ignore[arg-type, return-value]
+    Packing("bzip2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.BZ2File),
+    Packing("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
+)
+UNREAD = {"ZIP": b"PK\x03\x04", "Zstandard": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c"}
+
+
+def without_suffix(name: str) -> str:
+    """A file's name without what compressing it added."""
+    return SUFFIX.sub("", name)
+
+
+def content(stream: IO[bytes], shown: str) -> bytes:
+    """All that a stream holds, unpacked. Raises InputError, calling it ``shown``, for damage and for too much."""
+    data = _all(stream, LARGEST)
+    if data is None:
+        raise InputError(f"{shown} is larger than {_size(LARGEST)}, which is the most that is read; split it")
+    for name, begins in UNREAD.items():
+        if data.startswith(begins):
+            raise InputError(f"{shown} is a {name} archive; expected text, or text compressed by gzip, bzip2 or xz")
+    packing = next((packing for packing in PACKINGS if packing.begins.match(data)), None)
+    return _unpacked(packing, data, shown) if packing else data
+
+
+def _unpacked(packing: Packing, data: bytes, shown: str) -> bytes:
+    most = min(LARGEST, max(ANY_RATIO, RATIO * len(data)))
+    try:
+        with packing.open(BytesIO(data)) as stream:
+            text = _all(stream, most)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(f"{shown} is no whole {packing.name} file: {error}") from None
+    if text is None:
+        raise InputError(
+            f"{shown} ({_size(len(data))}) unpacks to more than {_size(most)}, the most that is read of a compressed "
+            "file of that size; unpack it yourself, or split it"
+        )
+    return text
+
+
+def _all(stream: IO[bytes], most: int) -> bytes | None:
+    """The rest of a stream, None where it is longer than that."""
+    data = bytearray()
+    while block := stream.read(BLOCK):
+        data += block
+        if len(data) > most:
+            return None
+    return bytes(data)
+
+
+def _size(count: int) -> str:
+    """``1 GiB``, ``64 MiB``, ``203 KiB``."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= unit:
+            return f"{count // unit:,} {name}"
+    return f"{count} bytes"

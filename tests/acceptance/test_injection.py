@@ -1,0 +1,67 @@
+"""What a puzzle file's name and its labels bring does nothing in the spreadsheet, page or terminal that shows them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from commanding import make_scheduler
+
+NAME = '=HYPERLINK("x")\r\n| <script>alert(1)<!--\x1b]0;owned\x07'
+LABELS = (
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "\N{FULLWIDTH EQUALS SIGN}1",
+    "<script>alert(1)</script>",
+    "\x1b[2J\x9b2J",
+    "\0 and half a character: \ud83d",
+)
+COMPUTED = re.compile(r"\s*[=+\-@\N{FULLWIDTH EQUALS SIGN}]")
+STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all control characters but the line's end
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("injection") / "work"
+    folder.mkdir()
+    made = make_scheduler(folder)
+    puzzle = {"n": 4, "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}
+    texts = [
+        json.dumps({"label": label, **puzzle, "givens": f"{at:0>16b}".replace("1", "0")})
+        for at, label in enumerate(LABELS)
+    ]
+    (folder / f"{NAME}.jsonl").write_text("\n".join(texts))
+    made("submit", f"{NAME}.jsonl", "-s", "cp-min-size")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("words", [("export", "-"), ("report", "--format", "csv")], ids=["export", "report"])
+def test_no_cell_of_a_csv_file_is_a_formula(scheduler, words):
+    found = list(csv.reader(io.StringIO(scheduler(*words).stdout, newline="")))
+
+    assert len(found) >= 2
+    assert not [cell for row in found for cell in row if COMPUTED.match(cell)]
+
+
+def test_markdown_holds_no_tag_and_each_table_stays_whole(scheduler):
+    lines = scheduler("report", "--format", "md").stdout.splitlines()
+
+    assert not [line for line in lines if re.search(r"(?<!\\)<", line)]
+    assert lines[0].startswith("### ")
+    assert [line[:1] for line in lines[1:5]] == ["", "|", "|", "|"]
+
+
+def test_nothing_steers_the_terminal(scheduler):
+    said = [scheduler(*words).text for words in (("report",), ("status",), ("show", "1"))]
+    said += [scheduler("submit", "\x1b[2J.txt", code=2).text]
+
+    assert not [text for text in said if STEERING.search(text)]
