@@ -40,7 +40,7 @@ def build(problem: Problem, order: Order) -> Model:
     from pychoco.model import Model as Choco
 
     model = Choco()
-    variables = [model.intvar(list(values)) for values in problem.values]
+    variables = [_variable(model, values) for values in problem.values]
     for constraint in problem.constraints:
         post(constraint, model, variables, str(order.settings["alldifferent"]))
     return model, variables
@@ -52,6 +52,12 @@ def search(model: Model, limit_s: float) -> Found:
     native = "SOLUTION" if found else str(solver.get_search_state())
     counters = {"fails": solver.get_fail_count(), "backtracks": solver.get_backtrack_count()}
     return Found(native, [variable.get_value() for variable in model[1]] if found else None, counters)
+
+
+def _variable(model: Any, values: tuple[int, ...]) -> Any:
+    """Make an integer: between the ends of its domain where that has no gaps, which the interface takes faster."""
+    low, high = values[0], values[-1]
+    return model.intvar(low, high) if high - low < len(values) else model.intvar(list(values))
 
 
 @singledispatch

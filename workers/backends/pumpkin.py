@@ -55,10 +55,10 @@ def search(model: Model, limit_s: float) -> Found:
 
 def _variable(model: Any, values: tuple[int, ...]) -> Any:
     """Make an integer between the ends of its domain; a table of one column keeps it to the values between."""
-    from pumpkin_solver.constraints import Table
-
     variable = model.new_integer_variable(values[0], values[-1])
     if values[-1] - values[0] >= len(values):
+        from pumpkin_solver.constraints import Table
+
         model.add_constraint(Table([variable], [[value] for value in values], model.new_constraint_tag()))
     return variable
 

@@ -1,7 +1,7 @@
 """Z3, Microsoft's SMT solver, over finite domains: pseudo-Boolean constraints on the atoms of the direct encoding.
 
-Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq`` and ``z3.PbLe`` of its Python interface. The assertions
-of the rules are expressions, made once; each run gives them to a new solver.
+Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq`` and ``z3.PbLe`` of its Python interface. The rules are
+one conjunction, made once; each run gives it to a new solver.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def build(problem: Problem, order: Order) -> Model:
     import z3
 
     encoding = direct(problem.rules)
-    atoms, assertions = _assertions(problem.rules)
+    atoms, conjunction = _conjunction(problem.rules)
     solver = z3.SolverFor("QF_FD")
     solver.set("random_seed", order.seed & SEED_MOST)
-    solver.add(assertions)
+    solver.add(conjunction)
     solver.add([atoms[encoding.number[given]] for given in problem.givens])
     return solver, atoms, encoding
 
@@ -65,12 +65,13 @@ def _counts(key: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _assertions(rules: Rules) -> tuple[list[Any], list[Any]]:
+def _conjunction(rules: Rules) -> tuple[list[Any], Any]:
+    """One expression: to assert it takes a tenth of the time of a list."""
     import z3
 
     encoding = direct(rules)
     atoms = [z3.Bool(f"a{a}") for a in range(len(encoding.atoms))]
-    return atoms, [_assertion(row, atoms) for row in encoding.rows]
+    return atoms, z3.And([_assertion(row, atoms) for row in encoding.rows])
 
 
 def _assertion(row: Row, atoms: list[Any]) -> Any:
