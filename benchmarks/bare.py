@@ -15,8 +15,8 @@ from multiprocessing.synchronize import Barrier
 
 from scheduler.loading import find_source, load
 from workers.configurations import configuration
-from workers.cores import usable_cores
 from workers.solving import measure, problem_of
+from workers.topology import usable_cores
 
 KIND = "sudoku"
 LIMIT_S = 3.0

@@ -23,8 +23,8 @@ from benchmarks.bare import KIND, LIMIT_S, texts
 from benchmarks.pipeline import LOOK_S, START_S, environment
 from benchmarks.services import Services, find_services
 from workers.configurations import configuration
-from workers.cores import usable_cores
 from workers.solving import measure, problem_of
+from workers.topology import usable_cores
 
 TABLE = "CREATE TABLE plain (configuration text, puzzle text, repeat int, answer text, solution text, began float, \
 wall_s float, stored float)"

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, func, insert, select
 from models import Batch, BatchConfiguration, Configuration, Shard, ShardState
 from models.engine import insert_new
 from workers import configurations as spelled
-from workers.cores import usable_cores
 from workers.pools import queue_of
 from workers.queueing import slots_of
+from workers.topology import usable_cores
 
 LARGEST_SHARD = 5_000
 SMALLEST_SHARD = 10  # a shift's worth of runs that all reach the default limit

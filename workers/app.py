@@ -9,8 +9,8 @@ from celery import Celery
 from kombu import Queue
 
 from workers.connections import Connections, find_connections
-from workers.cores import usable_cores
 from workers.pools import POOLS, installed, queues
+from workers.topology import usable_cores
 
 TASK = "cagematch.solve_shard"
 VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after this; far above a shift

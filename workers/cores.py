@@ -1,6 +1,7 @@
 """Host-wide leases of CPU cores: one lock file a core, and a turnstile.
 
 A lease is a ``flock``: the kernel frees it when its holder dies, and containers share it through a volume.
+It is of a whole core: siblings have one file, named after the first of them.
 As ``flock`` has no queue, whoever wants two cores would starve beside those who want one; so a
 claimant first takes the turnstile, and waits inside it, alone, until all its cores are free.
 """
@@ -17,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from problems.errors import SandboxError
+from workers.topology import ROOT, siblings, usable_cores
 
 LOOK_S = 0.002  # how often the one claimant inside the turnstile looks for free cores
 REMIND_S = 5.0
@@ -34,42 +36,6 @@ def locks_folder() -> Path:
 def require_locks() -> None:
     """Make sure that leases can be had here; raise SandboxError where not."""
     Leases(locks_folder(), usable_cores()).check()
-
-
-def usable_cores(root: Path = Path("/")) -> list[int]:
-    """The cores that this process may use: its affinity, cut down to its cgroup's CPU quota.
-
-    ``root`` is where ``proc`` and ``sys`` are.
-    """
-    cores = sorted(os.sched_getaffinity(0))
-    quota = _quota(root)
-    return cores if quota is None else cores[: max(1, int(quota))]
-
-
-def _quota(root: Path) -> float | None:
-    """CPUs that the cgroup and those above it allow; None when none of them sets a limit."""
-    found = []
-    for line in _read(root / "proc/self/cgroup").splitlines():
-        _, controllers, name = line.split(":", 2)
-        group = Path(name.lstrip("/"))
-        for place in (group, *group.parents):
-            if not controllers:
-                words = _read(root / "sys/fs/cgroup" / place / "cpu.max").split()
-            elif "cpu" in controllers.split(","):
-                folder = root / "sys/fs/cgroup" / controllers / place
-                words = [_read(folder / f"cpu.cfs_{part}_us").strip() for part in ("quota", "period")]
-            else:
-                continue
-            if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
-                found.append(int(words[0]) / int(words[1]))
-    return min(found, default=None)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return ""
 
 
 class PeerGone(Exception):
@@ -108,9 +74,9 @@ def _lock(fd: int, peer: socket.socket) -> None:
 class Leases:
     """The cores that one keeper holds."""
 
-    def __init__(self, folder: Path, cores: list[int]) -> None:
+    def __init__(self, folder: Path, cores: list[int], root: Path = ROOT) -> None:
         self._folder = folder
-        self._cores = cores
+        self._cores = {core: f"core-{min(siblings(core, root))}" for core in cores}
         self._held: dict[int, int] = {}
 
     def take(self, count: int, peer: socket.socket) -> list[int]:
@@ -135,7 +101,7 @@ class Leases:
 
     def check(self) -> None:
         """Open every lock without taking one; raise SandboxError where one cannot be had."""
-        for name in ("turnstile", *(f"core-{core}" for core in self._cores)):
+        for name in ("turnstile", *self._cores.values()):
             os.close(self._open(name))
 
     def release(self) -> None:
@@ -145,12 +111,12 @@ class Leases:
         self._held.clear()
 
     def _grab(self, wanted: int) -> bool:
-        for core in self._cores:
+        for core, name in self._cores.items():
             if len(self._held) == wanted:
                 break
             if core in self._held:
                 continue
-            fd = self._open(f"core-{core}")
+            fd = self._open(name)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workers.cores import usable_cores
+from workers.topology import usable_cores
 
 REFERENCE_ROUNDS = 40_000
 

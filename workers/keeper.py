@@ -23,11 +23,12 @@ from contextlib import suppress
 
 from problems.errors import CagematchError
 from workers.census import MIB, NS, Census, Sample
-from workers.cores import Leases, PeerGone, locks_folder, usable_cores
+from workers.cores import Leases, PeerGone, locks_folder
 from workers.docket import Docket
 from workers.handle import Handle
 from workers.page import Running
 from workers.processes import PR_SET_CHILD_SUBREAPER, Ended, end_all, kill, prctl, reap, usage
+from workers.topology import usable_cores
 from workers.wire import RETIRED, Lines, Message, NotALine, encode
 
 TICK_S = 0.010

@@ -23,6 +23,7 @@ from workers.cores import require_locks
 from workers.pools import installed, pools_of_queues
 from workers.slots import Slots
 from workers.supervision import Supervisor
+from workers.topology import settle
 
 log = get_logger(__name__)
 
@@ -77,6 +78,7 @@ def start(app: Celery, worker: Any) -> None:
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
         check_broker(app)
+    settle()
     require_locks()
     queues = list(app.amqp.queues.consume_from)
     versions = installed(pools_of_queues(queues))

@@ -205,8 +205,7 @@ def _is_marked(pid: int, mark: bytes) -> bool:
 
 def pin(pid: int, cores: Collection[int]) -> None:
     """Keep every thread of a process on the given cores."""
-    try:
+    with suppress(*GONE):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            os.sched_setaffinity(int(thread), cores)
-    except GONE:
-        return
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread), cores)

@@ -23,14 +23,22 @@ def worker(
     slots: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Solves at once; as many as there are cores by default.")
     ] = None,
+    cores: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="The cores that solves may have, as 0-3 or 0,2-3; see docs/measuring.md."),
+    ] = None,
     log_level: Annotated[str, typer.Option(metavar="LEVEL", help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Start a Celery worker that serves pools. It works until it is told to stop."""
     from workers.app import make_app
     from workers.connections import find_connections
     from workers.pools import installed, pools_named, queues
+    from workers.topology import CORES, check_cores
 
     pools = pools_named(pool)
+    if cores is not None:
+        check_cores(cores)
+        os.environ[CORES] = cores  # its keepers read it too
     connections = find_connections()
     if connections.embedded:
         raise ServiceError(

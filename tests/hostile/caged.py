@@ -36,6 +36,14 @@ def environment(folder: Path) -> dict[str, str]:
     return own | {MARK: uuid.uuid4().hex}
 
 
+def topology(root: Path, threads: dict[int, str]) -> None:
+    """A machine's ``sys`` below a folder: each hardware thread with its siblings as the kernel lists them."""
+    for thread, listed in threads.items():
+        folder = root / f"sys/devices/system/cpu/cpu{thread}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(listed + "\n")
+
+
 @contextmanager
 def caged(folder: Path) -> Iterator[Cage]:
     """A cage; at the end nothing of it may be left, neither process nor file."""

@@ -1,8 +1,7 @@
-"""Leases of cores: which cores there are, and that nobody starves."""
+"""Leases of cores: nobody starves, none is leased twice, and a lease ends with its holder."""
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -10,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile.caged import topology
 
 from problems.errors import SandboxError
-from workers.cores import Leases, usable_cores
+from workers.cores import Leases
 
 CLAIMANT = """
 import socket, sys, time
@@ -104,26 +104,14 @@ def test_a_folder_that_cannot_be_had_is_an_error_that_names_the_cure(tmp_path: P
         Leases(tmp_path / "file", [0])._grab(1)
 
 
-V1, V2 = "4:cpu,cpuacct:/docker/1\n1:memory:/\n", "0::/user.slice/one.service\n"
-QUOTAS = [
-    (V2, {"user.slice/one.service/cpu.max": "max 100000"}, None),
-    (V2, {"user.slice/one.service/cpu.max": "150000 100000"}, 1),
-    (V2, {"user.slice/one.service/cpu.max": "max 100000", "user.slice/cpu.max": "20000 100000"}, 1),
-    (V2, {"cpu.max": "200000 100000", "user.slice/one.service/cpu.max": "900000 100000"}, 2),
-    (V1, {"cpu,cpuacct/docker/1/cpu.cfs_quota_us": "-1", "cpu,cpuacct/docker/1/cpu.cfs_period_us": "100000"}, None),
-    (V1, {"cpu,cpuacct/cpu.cfs_quota_us": "100000", "cpu,cpuacct/cpu.cfs_period_us": "100000"}, 1),
-    ("", {}, None),
-    (V2, {"user.slice/one.service/cpu.max": "rubbish"}, None),
-]
+def test_a_core_is_leased_whole_whichever_of_its_threads_a_worker_may_use(tmp_path: Path) -> None:
+    machine = tmp_path / "machine"
+    topology(machine, {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})
+    lower, upper = (Leases(tmp_path / "locks", cores, machine) for cores in ([0, 1], [2, 3]))
 
+    assert lower._grab(1)
+    assert not upper._grab(2)
 
-@pytest.mark.parametrize(("groups", "files", "expected"), QUOTAS)
-def test_the_cgroup_s_quota_bounds_the_cores(
-    tmp_path: Path, groups: str, files: dict[str, str], expected: int | None
-) -> None:
-    for name, text in {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{k}": v for k, v in files.items()}}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    mine = sorted(os.sched_getaffinity(0))
-
-    assert usable_cores(tmp_path) == mine[: expected or len(mine)]
+    assert upper._held.keys() == {3}
+    lower.release()
+    assert upper._grab(2)

@@ -1,0 +1,51 @@
+"""``scheduler worker --cores``: what is leased, where the worker itself is, and which lists are refused."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+from commanding import Scheduler, make_scheduler, until
+
+from workers.topology import as_list
+
+PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n"
+
+
+@pytest.mark.parametrize("listed", ["", "two", "3-1", "0,,1", "0,4000"])
+def test_a_list_that_cannot_be_had_is_refused_with_what_can(scheduler: Scheduler, listed: str) -> None:
+    told = scheduler("worker", "--pool", "all", "--cores", listed, code=2).stderr
+
+    assert f"usable here: {as_list(os.sched_getaffinity(0))}" in told
+
+
+def test_a_list_in_the_environment_is_checked_as_well(tmp_path: Path, redis_url: str, postgres_url: str) -> None:
+    services = {"CAGEMATCH_BROKER_URL": redis_url, "CAGEMATCH_DATABASE_URL": postgres_url, "CAGEMATCH_CORES": "4000"}
+    command = make_scheduler(tmp_path, **services)
+    command("db", "upgrade")
+
+    assert "no core 4000" in command("worker", "--pool", "other", code=2).stderr
+
+
+def test_runs_keep_to_the_listed_cores_and_the_worker_keeps_off_them(
+    tmp_path: Path, redis_url: str, postgres_url: str
+) -> None:
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        pytest.skip("one core only")
+    command = make_scheduler(tmp_path, CAGEMATCH_BROKER_URL=redis_url, CAGEMATCH_DATABASE_URL=postgres_url)
+    (tmp_path / "mine.txt").write_text(PUZZLE)
+    command("db", "upgrade")
+    worker = command.start("worker", "--pool", "other", "--cores", str(first), "--log-level", "WARNING")
+    try:
+        command("submit", "mine.txt", "-s", "backtracking", "--repeat", 5, "--wait")
+
+        assert worker.poll() is None
+        until(lambda: os.sched_getaffinity(worker.pid) == set(others))
+        command("export", "runs.csv")
+        rows = csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())
+        assert [row["cores"] for row in rows] == [str(first)] * 5
+    finally:
+        command.close()
