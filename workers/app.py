@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from celery import Celery
 from kombu import Queue
+from kombu.transport import TRANSPORT_ALIASES
 
 from workers.connections import Connections, find_connections
 from workers.pools import POOLS, installed, queues
@@ -33,6 +34,7 @@ def make_app(connections: Connections | None = None, only_batch: int | None = No
     app.connections = connections or find_connections()
     app.only_batch = only_batch
     app.conf.update(_settings(app.connections))
+    TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "workers.redis_transport:Transport"))
     app.autodiscover_tasks(["workers"], force=True)
     from workers import lifecycle
 
@@ -61,6 +63,7 @@ def _settings(connections: Connections) -> dict[str, Any]:
         "task_send_sent_event": not connections.embedded,
         "task_serializer": "json",
         "accept_content": ["json"],
+        "worker_consumer": "workers.receiving:Consumer",
         "task_queues": [Queue(name) for name in queues(list(installed(list(POOLS))))],
         "task_create_missing_queues": True,
         "timezone": "UTC",
