@@ -26,6 +26,7 @@ from workers.census import MIB, NS, Census, Sample
 from workers.cores import Leases, PeerGone, locks_folder
 from workers.docket import Docket
 from workers.handle import Handle
+from workers.orphans import KEEPER, end_orphans, identity
 from workers.page import Running
 from workers.processes import PR_SET_CHILD_SUBREAPER, Ended, end_all, kill, prctl, reap, usage
 from workers.topology import usable_cores
@@ -36,6 +37,7 @@ LOOKS = 5
 IDLE_S = 1.0  # between two looks after sandboxes that have nothing to do
 KEPT = 2  # live sandboxes a slot
 START_S = 60.0  # for a sandbox to start, import its libraries and read its first run
+SWEEP_S = 30.0  # between two looks for orphans, which would share the leased cores
 GAP_S = 2.0  # two wake-ups further apart than this: the host, or the keeper, was suspended
 # Signals that solvers do not send themselves.
 FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
@@ -56,6 +58,7 @@ class Keeper:
         self._cold: set[str] = set()  # configurations whose warm-up had to be killed
         self._tidy = True  # nothing lives beside the sandboxes
         self._looks = 0
+        self._swept_s = -SWEEP_S
         self._tick_s = TICK_S
         self._woke = time.monotonic()
 
@@ -132,6 +135,9 @@ class Keeper:
     def _lease(self, threads: int) -> None:
         self._leases.release()
         self._cores = self._leases.take(threads, self._worker)
+        if time.monotonic() - self._swept_s > SWEEP_S:
+            end_orphans()
+            self._swept_s = time.monotonic()
         for handle in self._handles.values():
             handle.pin(self._cores)
         self._docket.say({"cores": self._cores})
@@ -323,6 +329,7 @@ def main() -> None:
     for quiet in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
         signal.signal(quiet, signal.SIG_IGN)  # the worker decides; when it goes, so does the keeper
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    os.environ[KEEPER] = identity(os.getpid())
     worker = socket.socket(fileno=int(sys.argv[1]))
     worker.set_inheritable(False)
     worker.setblocking(False)

@@ -20,6 +20,7 @@ from models.schema import require_current
 from problems.errors import CagematchError, ServiceError
 from workers.connections import MARKER, Connections, without_password
 from workers.cores import require_locks
+from workers.orphans import end_orphans
 from workers.pools import installed, pools_of_queues
 from workers.slots import Slots
 from workers.supervision import Supervisor
@@ -80,6 +81,7 @@ def start(app: Celery, worker: Any) -> None:
         check_broker(app)
     settle()
     require_locks()
+    end_orphans()
     queues = list(app.amqp.queues.consume_from)
     versions = installed(pools_of_queues(queues))
     app.slots = Slots(engine, app, slots=worker.concurrency, queues=queues, versions=versions)

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -62,11 +62,12 @@ def everybody() -> Iterator[int]:
 
 
 def _parent(pid: int) -> int | None:
-    fields = _stat(pid)
+    fields = fields_of(pid)
     return int(fields[PPID]) if fields else None
 
 
-def _stat(pid: int) -> list[bytes] | None:
+def fields_of(pid: int) -> list[bytes] | None:
+    """The fields of /proc/pid/stat after the name; None when the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             return file.read(1024).rpartition(b")")[2].split()
@@ -88,7 +89,7 @@ def descendants(pid: int, spare: Collection[int] = ()) -> list[int]:
 
 def usage(pid: int) -> Usage | None:
     """What a process uses; None when it is gone, or dead and waiting to be reaped."""
-    return _usage(_stat(pid))
+    return _usage(fields_of(pid))
 
 
 def _usage(fields: list[bytes] | None) -> Usage | None:
@@ -187,20 +188,29 @@ def end_all(spare: Collection[int] = (), within_s: float = 10.0) -> Ended:
 
 def end_marked(mark: str, within_s: float = 2.0) -> None:
     """Kill every process that has ``mark`` (``NAME=value``) in the environment that it was started with."""
+    name, _, value = mark.partition("=")
+    end_those(lambda pid: in_environment(pid, name) == value, within_s)
+
+
+def end_those(wanted: Callable[[int], bool], within_s: float) -> None:
+    """Kill every process but this one that ``wanted`` says so of, until there is none."""
     deadline = time.monotonic() + within_s
-    while left := [pid for pid in everybody() if _is_marked(pid, mark.encode())]:
+    while left := [pid for pid in everybody() if pid != os.getpid() and wanted(pid)]:
         kill(left)
         if time.monotonic() > deadline:
             break
         time.sleep(0.002)
 
 
-def _is_marked(pid: int, mark: bytes) -> bool:
+def in_environment(pid: int, name: str) -> str | None:
+    """A variable of the environment that a process was started with; None where it has none or may not be read."""
+    start = name.encode() + b"="
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return pid != os.getpid() and mark in file.read().split(b"\0")
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            found = next((line for line in file.readall().split(b"\0") if line.startswith(start)), None)
     except OSError:
-        return False
+        return None
+    return found[len(start) :].decode(errors="replace") if found else None
 
 
 def pin(pid: int, cores: Collection[int]) -> None:

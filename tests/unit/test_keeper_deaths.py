@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,11 +11,9 @@ from pathlib import Path
 
 import pytest
 from hostile.caged import (
-    MARK,
     PATIENT,
     caged,
     collect,
-    environment,
     job,
     marked,
     named,
@@ -26,50 +22,12 @@ from hostile.caged import (
     solves,
     until,
 )
+from hostile.working import Worker
 
 from problems.errors import SandboxError
 from workers.cage import Cage, Limits
 
 LONG = Limits(30.0, 2000)
-# What a worker does: a cage, a lease, and runs that outlive the worker. It says which keeper it has.
-WORKER = """
-import sys, time
-from workers.cage import Cage, Job, Limits
-threads, *configurations = sys.argv[1:]
-cage = Cage()
-print(cage.pid, flush=True)
-cores = cage.lease(int(threads))
-text = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
-family = {"pulp-cbc": "pulp"}
-jobs = [Job(n, family.get(c, c.split(":")[0]), c, "sudoku", text, 1) for n, c in enumerate(configurations, 1)]
-cage.submit(jobs, Limits(30.0, 400))
-print("leased", *cores, flush=True)
-while True:
-    for answer in cage.answers(60):
-        print(answer["n"], answer["stop"], flush=True)
-"""
-
-
-class Worker:
-    """A worker process of its own."""
-
-    def __init__(self, folder: Path, threads: int, *configurations: str) -> None:
-        self._environment = environment(folder)
-        self.mark = self._environment[MARK]
-        command = [sys.executable, "-P", "-c", WORKER, str(threads), *configurations]
-        self.process = subprocess.Popen(command, env=os.environ | self._environment, stdout=subprocess.PIPE, text=True)
-        self.keeper = int(self.line())
-
-    def line(self) -> str:
-        assert self.process.stdout
-        return self.process.stdout.readline()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def left(self) -> list[int]:
-        return marked(self.mark)
 
 
 @pytest.fixture

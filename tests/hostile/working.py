@@ -1,0 +1,49 @@
+"""A worker in a process of its own, for the tests that kill one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from hostile.caged import HARD, MARK, environment, marked
+
+# What a worker does: a cage, a lease, and runs that outlive the worker. It says which keeper it has.
+WORKER = """
+import sys, time
+from workers.cage import Cage, Job, Limits
+text, threads, *configurations = sys.argv[1:]
+cage = Cage()
+print(cage.pid, flush=True)
+cores = cage.lease(int(threads))
+family = {"pulp-cbc": "pulp"}
+jobs = [Job(n, family.get(c, c.split(":")[0]), c, "sudoku", text, 1) for n, c in enumerate(configurations, 1)]
+cage.submit(jobs, Limits(30.0, 400))
+print("leased", *cores, flush=True)
+while True:
+    for answer in cage.answers(60):
+        print(answer["n"], answer["stop"], flush=True)
+"""
+
+
+class Worker:
+    """A worker process of its own."""
+
+    def __init__(self, folder: Path, threads: int, *configurations: str, text: str = HARD) -> None:
+        self._environment = environment(folder)
+        self.mark = self._environment[MARK]
+        command = [sys.executable, "-P", "-c", WORKER, text, str(threads), *configurations]
+        self.process = subprocess.Popen(command, env=os.environ | self._environment, stdout=subprocess.PIPE, text=True)
+        self.keeper = int(self.line())
+
+    def line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def left(self) -> list[int]:
+        return marked(self.mark)
