@@ -21,7 +21,7 @@ from models.engine import reading, writing
 from problems.errors import Fault, FileError, InputError, PuzzleError
 from problems.kinds import KINDS, kind_named
 from scheduler.readers import Reader, reader_for
-from scheduler.readers.entries import Misread
+from scheduler.readers.entries import DEFAULT_KIND, Misread
 from scheduler.readers.source import Source, explained, find_source, lines_of, shipped_sets, spreadsheet_form
 
 __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set"]
@@ -29,7 +29,6 @@ __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set
 # Each chunk is a transaction. A smaller one writes more pages of the index again, a larger one keeps other
 # writers of SQLite waiting for longer than the third of a second that this one takes.
 CHUNK = 50_000
-DEFAULT_KIND = "sudoku"
 AT_ONCE = 500  # rows a statement
 LOOKED_UP = 5_000  # puzzles a query
 ABANDONED_S = 86_400  # a load that has not ended after a day never will

@@ -92,18 +92,24 @@ def _store(engine: Engine, one: Loaded, console: Console) -> int:
 def require_backends(connections: Connections, engine: Engine, backends: list[str]) -> None:
     """Embedded, what is asked for must be installed here; else workers tell what they have."""
     from scheduler.batches import unserved
-    from workers.backends import entry, looked_at
 
     if connections.embedded:
-        found = {backend: looked_at(backend) for backend in backends}
-        if broken := [why for _, why in found.values() if why]:
-            raise InputError("\n".join(broken))
-        missing = [backend for backend, (version, _) in found.items() if version is None]
-        if missing:
-            cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
-            raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
+        require_installed(backends)
     elif missing := unserved(engine, backends):
         notes().print(f"no live worker serves {', '.join(missing)}: these runs wait for one", style="yellow")
+
+
+def require_installed(backends: list[str]) -> None:
+    """Say which backends are broken or not installed here, and what installs them."""
+    from workers.backends import entry, looked_at
+
+    found = {backend: looked_at(backend) for backend in backends}
+    if broken := [why for _, why in found.values() if why]:
+        raise InputError("\n".join(broken))
+    missing = [backend for backend, (version, _) in found.items() if version is None]
+    if missing:
+        cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
+        raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
 
 
 def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:

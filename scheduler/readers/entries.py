@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+DEFAULT_KIND = "sudoku"  # of files that do not say what they hold
 KIND = re.compile(r"\s*#\s*kind:\s*(\S+)\s*", re.IGNORECASE)
 
 
