@@ -31,6 +31,7 @@ class Said(StrEnum):
 
     ACCEPTS = "accepts"
     REFUSES = "refuses"
+    CHANGES = "changes"
     NOT_ASKED = "not asked"
     NO_ANSWER = "no answer"
 
@@ -57,7 +58,9 @@ class Judgement:
     @property
     def agreed(self) -> bool | None:
         """Whether the solver says the same as the rules; None where it said nothing."""
-        return (self.said is Said.ACCEPTS) == self.right if self.said in (Said.ACCEPTS, Said.REFUSES) else None
+        if self.said in (None, Said.NOT_ASKED, Said.NO_ANSWER):
+            return None
+        return self.said is (Said.ACCEPTS if self.right else Said.REFUSES)
 
 
 def require_handled(configuration: Configuration, claims: Claims) -> None:
@@ -91,7 +94,7 @@ def _ask(configuration: Configuration, problem: Problem, assignment: Sequence[in
         return Said.NOT_ASKED, ""
     measured = measure(configuration, Problem(problem.rules, tuple(enumerate(assignment))), 0, LIMIT_S)
     if measured.answer is Answer.SOLUTION and measured.assignment != list(assignment):
-        return Said.REFUSES, "it answers with other values than the given ones"
+        return Said.CHANGES, ""
     if measured.answer is Answer.UNKNOWN or measured.stop is not Stop.FINISHED:
         stopped = "gave up" if measured.stop is Stop.FINISHED else measured.stop.value
         return Said.NO_ANSWER, ": ".join([stopped, *measured.detail.strip().splitlines()[-1:]])
@@ -106,7 +109,7 @@ def told(claims: Claims, judgement: Judgement, by: str | None) -> str:
     verdict = "right" if judgement.right else "wrong"
     lines = [f"{claims.source.shown}:{claim.line}{label}: {verdict}", *reasons[:SHOWN], *more]
     if judgement.agreed is False:
-        lines.append(f"DISAGREEMENT: {by} {judgement.said} it" + (f": {judgement.detail}" if judgement.detail else ""))
+        lines.append(f"DISAGREEMENT: {by} {judgement.said} it")
     if judgement.said is Said.NO_ANSWER:
         lines.append(f"{by} gives no answer: {judgement.detail}")
     return "\n    ".join(lines)

@@ -78,7 +78,7 @@ def _heading(content: list[str]) -> Heading | None:
     for delimiter in DELIMITERS:
         names = [name.strip(' "').lower() for name in first.split(delimiter)]
         if set(PUZZLE) & set(names):
-            return Heading(number, delimiter, {name: at for at, name in reversed(list(enumerate(names)))})
+            return Heading(number, delimiter, {name: names.index(name) for name in names})
     return None
 
 

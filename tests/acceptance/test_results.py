@@ -139,7 +139,20 @@ def test_nothing_is_left_of_a_finished_batch(scheduler):
     assert "up to date" in scheduler("db", "upgrade").stdout
 
 
-COMMANDS = ("submit", "status", "watch", "cancel", "resume", "report", "export", "show", "worker", "solvers", "db")
+COMMANDS = (
+    "submit",
+    "status",
+    "watch",
+    "cancel",
+    "resume",
+    "report",
+    "export",
+    "show",
+    "worker",
+    "solvers",
+    "db",
+    "verify",
+)
 
 
 @pytest.mark.parametrize("words", [(), *((c,) for c in COMMANDS), ("db", "upgrade"), ("db", "check")])
