@@ -42,8 +42,11 @@ def build(problem: Problem, order: Order) -> Model:
     control = clingo.Control(["--warn=none", f"--seed={order.seed & SEED_MOST}"], logger=lambda *_: None)
     with control.backend() as backend:
         backend.add_rule([backend.add_atom() for _ in encoding.atoms], choice=True)
-        for least, literals in _broken(problem.rules):
-            backend.add_weight_rule([], least, literals)
+        ruled_out, weighted = _broken(problem.rules)
+        for literals in ruled_out:
+            backend.add_rule([], literals)
+        for least, weights in weighted:
+            backend.add_weight_rule([], least, weights)
         for given in problem.givens:
             backend.add_rule([], [-(encoding.number[given] + 1)])
     return control, encoding
@@ -64,14 +67,20 @@ def search(model: Model, limit_s: float) -> Found:
 
 
 @lru_cache(maxsize=64)
-def _broken(rules: Rules) -> tuple[Body, ...]:
-    """What may not hold: for each row, a sum above its greatest, and one below its least where there is any."""
-    bodies = []
+def _broken(rules: Rules) -> tuple[list[list[int]], list[Body]]:
+    """What may not hold of a row: a sum above its greatest, or below its least.
+
+    Apart, as literals that may not all hold, where the sum takes them all; one that is out of reach is left out.
+    """
+    bodies: list[Body] = []
     for row in direct(rules).rows:
         terms = list(zip(row.atoms, row.weights, strict=True))
         bodies.append(_body(row.high + 1, terms))
         bodies.append(_body(1 - row.low, [(atom, -weight) for atom, weight in terms]))
-    return tuple(body for body in bodies if body[0] <= sum(weight for _, weight in body[1]))
+    totals = [sum(weight for _, weight in literals) for _, literals in bodies]
+    compared = list(zip(bodies, totals, strict=True))
+    ruled_out = [[literal for literal, _ in body[1]] for body, total in compared if body[0] == total]
+    return ruled_out, [body for body, total in compared if body[0] < total]
 
 
 def _body(least: int, terms: list[tuple[int, int]]) -> Body:
