@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import bare, loading, pipeline, plain_celery, starting
-from benchmarks.pairs import Figure, Side
+from benchmarks import bare, builds, loading, pipeline, plain_celery, starting, tuned
+from benchmarks.pairs import Contest, Figure, Side, in_turns
 from benchmarks.services import Services
 
 CONFIGURATIONS = ("cp-sat:workers=1", "cp-min-size", "scip")
 PACE_REPEATS = 2
 PUZZLES = 100_000
 MOST_MIB = 200
-Sides = Callable[[], tuple[Side, Side]]
 
 
 def figures(seconds: float, services: Services | None, puzzles: int = PUZZLES) -> Iterator[Figure]:
     """Every figure that can be measured here."""
     for word in CONFIGURATIONS:
-        sides = partial(_pipeline, seconds, word, None)
-        yield Figure(f"pipeline / bare loop, embedded, {word}", "runs/s", 0.90, sides)
+        contest = partial(_pipeline, seconds, word, None)
+        yield Figure(f"pipeline / bare loop, embedded, {word}", "runs/s", 0.90, contest)
     for word in CONFIGURATIONS if services else ():
-        sides = partial(_pipeline, seconds, word, services)
-        yield Figure(f"pipeline / bare loop, distributed, {word}", "runs/s", 0.90, sides)
+        contest = partial(_pipeline, seconds, word, services)
+        yield Figure(f"pipeline / bare loop, distributed, {word}", "runs/s", 0.90, contest)
     if services:
         yield Figure("pipeline / plain Celery", "runs/s", 2.5, partial(_plain, seconds, services))
     yield Figure("loading / raw insert, SQLite", "puzzles/s", 0.4, partial(_loading, puzzles, None))
     if services:
         yield Figure("loading / raw insert, PostgreSQL", "puzzles/s", 0.4, partial(_loading, puzzles, services))
     yield Figure("starting / bare Python", "starts/s", 12.0, partial(_starting, seconds), at_most=True)
+    yield from builds.figures()
+    yield from tuned.figures()
 
 
-def _pipeline(seconds: float, word: str, services: Services | None) -> tuple[Side, Side]:
+def _pipeline(seconds: float, word: str, services: Services | None) -> Contest:
     repeats = _repeats(seconds, bare.rate(word, "hard", PACE_REPEATS), "hard")
     if services is None:
         ours = partial(pipeline.embedded, word, "hard", repeats)
@@ -43,10 +44,10 @@ def _pipeline(seconds: float, word: str, services: Services | None) -> tuple[Sid
         ours = partial(pipeline.distributed, services, word, "hard", repeats)
     theirs = partial(bare.rate, word, "hard", repeats)
     command = f"python -m benchmarks.bare {word} hard {repeats}"
-    return Side(f"scheduler submit hard -s {word} --repeat {repeats}", ours), Side(command, theirs)
+    return in_turns(Side(f"scheduler submit hard -s {word} --repeat {repeats}", ours), Side(command, theirs))
 
 
-def _plain(seconds: float, services: Services) -> tuple[Side, Side]:
+def _plain(seconds: float, services: Services) -> Contest:
     """Each side runs for about as long; so many more runs for ours."""
     word, name = "cp-min-size", "easy"
     pace = bare.rate(word, name, 10 * PACE_REPEATS)
@@ -56,18 +57,17 @@ def _plain(seconds: float, services: Services) -> tuple[Side, Side]:
         partial(pipeline.distributed, services, word, name, mine),
     )
     command = f"python -m benchmarks.plain_celery {word} {name} {plain}"
-    return ours, Side(command, partial(plain_celery.rate, services, word, name, plain))
+    return in_turns(ours, Side(command, partial(plain_celery.rate, services, word, name, plain)))
 
 
 def _repeats(seconds: float, pace: float, name: str) -> int:
     return max(1, round(seconds * pace / len(bare.texts(name))))
 
 
-def _loading(puzzles: int, services: Services | None) -> tuple[Side, Side]:
+def _loading(puzzles: int, services: Services | None) -> Contest:
     where = "postgresql://…" if services else "sqlite:///…"
     sides = (Side(_load_command(how, where), partial(_load, how, puzzles, services)) for how in ("loader", "bare"))
-    ours, theirs = sides
-    return ours, theirs
+    return in_turns(*sides)
 
 
 def _load_command(how: str, where: str) -> str:
@@ -85,7 +85,7 @@ def _load(how: str, puzzles: int, services: Services | None) -> float:
     return rate
 
 
-def _starting(seconds: float) -> tuple[Side, Side]:
+def _starting(seconds: float) -> Contest:
     each = seconds / 6  # enough for the mean of a process that takes a tenth of a second
     ours = Side("scheduler --help", partial(starting.rate, starting.HELP, each))
-    return ours, Side("python -c pass", partial(starting.rate, starting.NOTHING, each))
+    return in_turns(ours, Side("python -c pass", partial(starting.rate, starting.NOTHING, each)))

@@ -17,8 +17,22 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Contest:
+    """Both ways: their commands, and a function that does both for the pair of a number and returns their rates."""
+
+    ours: str
+    theirs: str
+    rates: Callable[[int], tuple[float, float]]
+
+
+def in_turns(ours: Side, theirs: Side) -> Contest:
+    """One after the other."""
+    return Contest(ours.command, theirs.command, lambda _: (ours.rate(), theirs.rate()))
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
-    """What is compared and what is wanted. ``sides``: ours and theirs, made once the machine's pace is known.
+    """What is compared and what is wanted. ``contest``: between what, made once the machine's pace is known.
 
     The ratio is ours over theirs; for ``at_most`` it is theirs over ours, so many times as long.
     """
@@ -26,7 +40,7 @@ class Figure:
     name: str
     unit: str
     target: float
-    sides: Callable[[], tuple[Side, Side]]
+    contest: Callable[[], Contest]
     at_most: bool = False
 
 
@@ -63,13 +77,13 @@ class Result:
 
 def measure(figure: Figure, pairs: int) -> Result:
     """Ours, theirs, ours, theirs, …"""
-    ours, theirs = figure.sides()
-    return Result(figure, (ours.command, theirs.command), tuple(_turns(figure, ours, theirs, pairs)))
+    contest = figure.contest()
+    return Result(figure, (contest.ours, contest.theirs), tuple(_turns(figure, contest, pairs)))
 
 
-def _turns(figure: Figure, ours: Side, theirs: Side, pairs: int) -> Iterator[tuple[float, float]]:
+def _turns(figure: Figure, contest: Contest, pairs: int) -> Iterator[tuple[float, float]]:
     for pair in range(pairs):
-        rates = ours.rate(), theirs.rate()
+        rates = contest.rates(pair)
         told = f"{rates[0]:,.1f} and {rates[1]:,.1f} {figure.unit}"
         print(f"  {figure.name}, pair {pair + 1} of {pairs}: {told}", file=sys.stderr, flush=True)
         yield rates

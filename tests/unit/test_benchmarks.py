@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import bare, loading, starting
 from benchmarks.figures import figures
-from benchmarks.pairs import Figure, Side, measure
+from benchmarks.pairs import Figure, Side, in_turns, measure
 
 
 def side(command: str, *rates: float) -> Side:
@@ -19,7 +19,7 @@ def side(command: str, *rates: float) -> Side:
 def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
     sides = side("ours", 9.0, 10.0, 5.0), side("theirs", 10.0, 10.0, 10.0)
 
-    result = measure(Figure("a / b", "runs/s", 0.9, lambda: sides), 3)
+    result = measure(Figure("a / b", "runs/s", 0.9, lambda: in_turns(*sides)), 3)
 
     assert result.reached
     assert str(result).splitlines() == [
@@ -32,7 +32,7 @@ def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
 def test_a_figure_that_must_not_be_long_is_turned_round():
     sides = side("ours", 2.0), side("theirs", 30.0)
 
-    result = measure(Figure("a / b", "starts/s", 12.0, lambda: sides, at_most=True), 1)
+    result = measure(Figure("a / b", "starts/s", 12.0, lambda: in_turns(*sides), at_most=True), 1)
 
     assert not result.reached
     assert str(result).startswith("a / b: 15.00 (15.00–15.00); at most 12: MISSED")

@@ -1,0 +1,89 @@
+"""Builds: a backend's own, beside the fastest that its library documents for the same formulation.
+
+``python -m benchmarks.builds CONFIG`` measures every documented interface that `benchmarks.rivals` knows, each in
+turn for each puzzle, and prints the medians. A figure does so once, and compares with the fastest.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from statistics import median
+
+from benchmarks.bare import KIND, WARM_UPS, texts
+from benchmarks.pairs import Contest, Figure
+from benchmarks.rivals import RIVALS, Build, interfaces
+from problems.problem import Problem
+from workers.backends import load, version
+from workers.backends.contract import Order
+from workers.configurations import configuration
+from workers.solving import problem_of
+
+SET, PUZZLES = "hard", 40
+ROUNDS = 5  # over the puzzles, in a pair
+SEED = 1
+OURS = "ours"
+MOST = 1.5
+
+
+def figures() -> Iterator[Figure]:
+    """One for every configuration with a rival whose library is installed."""
+    for word in RIVALS:
+        if version(configuration(word).backend):
+            name = f"builds, {word}: ours / fastest documented"
+            yield Figure(name, "builds/s", MOST, partial(_contest, word), at_most=True)
+        else:
+            print(f"{word} is not installed: its figure is left out.", file=sys.stderr)
+
+
+def medians(word: str, wanted: tuple[str, ...] = (), rounds: int = ROUNDS) -> dict[str, float]:
+    """The median build in seconds, ours and through each interface wanted, all if none is named.
+
+    In a process of their own, as libraries that are strangers to each other clash in one.
+    """
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_medians, word, wanted, rounds).result()
+
+
+def _contest(word: str) -> Contest:
+    found = medians(word, rounds=1)
+    told = ", ".join(f"{name} {seconds * 1e3:.3f} ms" for name, seconds in found.items())
+    print(f"  {word}: {told}", file=sys.stderr, flush=True)
+    fastest = min(found.keys() - {OURS}, key=lambda name: found[name])
+    return Contest(f"workers.backends, {word}", f"benchmarks.rivals, {fastest}", lambda _: _rates(word, fastest))
+
+
+def _rates(word: str, fastest: str) -> tuple[float, float]:
+    found = medians(word, (fastest,))
+    return 1 / found[OURS], 1 / found[fastest]
+
+
+def _medians(word: str, wanted: tuple[str, ...], rounds: int) -> dict[str, float]:
+    chosen, documented = configuration(word), interfaces(word)
+    ways = {OURS: load(chosen.backend).build} | {name: documented[name] for name in wanted or documented}
+    order = Order(chosen.settings, SEED)
+    problems = [problem_of(KIND, text) for text in texts(SET)[:PUZZLES]]
+    names = list(ways)
+    spans: dict[str, list[float]] = {name: [] for name in names}
+    for at, problem in enumerate([*problems[:WARM_UPS], *problems * rounds]):
+        for name in names[at % len(names) :] + names[: at % len(names)]:  # nobody always comes first
+            spans[name].append(_span(ways[name], problem, order))
+    return {name: median(found[WARM_UPS:]) for name, found in spans.items()}
+
+
+def _span(build: Build, problem: Problem, order: Order) -> float:
+    fresh = Problem(problem.rules, problem.givens)  # which keeps nothing that another build found out
+    started = time.perf_counter()
+    model = build(fresh, order)
+    span = time.perf_counter() - started
+    del model  # what it takes to free it is no build's
+    return span
+
+
+if __name__ == "__main__":
+    for name, seconds in sorted(medians(sys.argv[1]).items(), key=lambda pair: pair[1]):
+        print(f"{seconds * 1e3:10.3f} ms  {name}")

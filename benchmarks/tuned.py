@@ -1,0 +1,69 @@
+"""The preset cp-sat-fast beside CP-SAT with four workers and with one: whole runs, build and solve.
+
+``python -m benchmarks.tuned hard|FILE REPEATS`` prints each configuration's median and 99th percentile.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+
+from benchmarks.bare import KIND, WARM_UPS, texts
+from benchmarks.pairs import Contest, Figure
+from scheduler.reports.statistics import percentile
+from workers.configurations import configuration
+from workers.solving import measure, problem_of
+
+PRESET = "cp-sat-fast"
+WANTED = {"cp-sat": 2.0, "cp-sat:workers=1": 1.3}  # how many times as long these take
+HARDEST = str(Path(__file__).with_name("hardest.txt"))
+SETS = {"hard": 4, HARDEST: 1}  # and how often a pair runs each puzzle
+SHARES = {"median": 0.5, "99th percentile": 0.99}
+LIMIT_S = 60.0
+
+
+def figures() -> Iterator[Figure]:
+    for name in SETS:
+        for rival, wanted in WANTED.items():
+            for told, share in SHARES.items():
+                title = f"tuned, {rival} / {PRESET}, {Path(name).stem}, {told}"
+                yield Figure(title, "runs/s", wanted, partial(_contest, name, rival, share))
+
+
+def _contest(name: str, rival: str, share: float) -> Contest:
+    def rates(pair: int) -> tuple[float, float]:
+        found = times(name, SETS[name], pair)
+        return 1 / percentile(found[PRESET], share), 1 / percentile(found[rival], share)
+
+    return Contest(PRESET, rival, rates)
+
+
+@cache
+def times(name: str, repeats: int, pair: int) -> dict[str, list[float]]:  # noqa: ARG001 - measured anew for each pair
+    """Seconds of every run of every configuration, taken in turns in a process of their own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_times, name, repeats).result()
+
+
+def _times(name: str, repeats: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {word: [] for word in (PRESET, *WANTED)}
+    chosen = {word: configuration(word) for word in found}
+    problems = [problem_of(KIND, text) for text in texts(name)]
+    for seed in range(repeats + 1):  # the first are the warm-up
+        for problem in problems if seed else problems[:WARM_UPS]:
+            for word, spans in found.items():
+                run = measure(chosen[word], problem, seed, LIMIT_S)
+                if run.assignment is None or not problem.is_solution(run.assignment):
+                    raise RuntimeError(f"{word} did not solve a puzzle of {name}: {run.stop}, {run.detail}")
+                if seed:
+                    spans.append(run.wall_s)
+    return found
+
+
+if __name__ == "__main__":
+    for word, spans in times(sys.argv[1], int(sys.argv[2]), 0).items():
+        print(f"{percentile(spans, 0.5) * 1e3:8.2f} ms {percentile(spans, 0.99) * 1e3:8.2f} ms  {word}")
