@@ -71,6 +71,15 @@ def _lock(fd: int, peer: socket.socket) -> None:
         signal.signal(signal.SIGIO, signal.SIG_IGN)
 
 
+def _try(fd: int) -> bool:
+    """Lock a descriptor exclusively if that needs no wait."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 class Leases:
     """The cores that one keeper holds."""
 
@@ -99,6 +108,20 @@ class Leases:
             os.close(turnstile)
         return sorted(self._held)
 
+    def take_one(self, within_s: float) -> int | None:
+        """Take a core that is free while nobody waits for one; None when none was, however often it was tried."""
+        deadline = time.monotonic() + within_s
+        turnstile = self._open("turnstile")
+        try:
+            while not (_try(turnstile) and self._grab(1)):
+                fcntl.flock(turnstile, fcntl.LOCK_UN)
+                if time.monotonic() > deadline:
+                    return None
+                time.sleep(10 * LOOK_S)
+        finally:
+            os.close(turnstile)
+        return next(iter(self._held))
+
     def check(self) -> None:
         """Open every lock without taking one; raise SandboxError where one cannot be had."""
         for name in ("turnstile", *self._cores.values()):
@@ -117,12 +140,10 @@ class Leases:
             if core in self._held:
                 continue
             fd = self._open(name)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(fd)
-            else:
+            if _try(fd):
                 self._held[core] = fd
+            else:
+                os.close(fd)
         return len(self._held) == wanted
 
     def _open(self, name: str) -> int:

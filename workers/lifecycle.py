@@ -20,6 +20,7 @@ from models.schema import require_current
 from problems.errors import CagematchError, ServiceError
 from workers.connections import MARKER, Connections, without_password
 from workers.cores import require_locks
+from workers.memorygroup import make_room
 from workers.orphans import end_orphans
 from workers.pools import installed, pools_of_queues
 from workers.slots import Slots
@@ -80,6 +81,7 @@ def start(app: Celery, worker: Any) -> None:
     if not connections.embedded:
         check_broker(app)
     settle()
+    make_room()
     require_locks()
     end_orphans()
     queues = list(app.amqp.queues.consume_from)

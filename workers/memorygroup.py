@@ -12,10 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.orphans import identity, is_gone
+from workers.processes import descendants, kill
+
 MIB = 1 << 20
 READ = 4096
 PREFIX = "cagematch-"
+OURS = "worker"  # ends the name of the group that a worker made for itself
 CONTROLLER = "memory"
+ROOT, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 GONE_S = 2.0  # how long the kernel may take to notice that a group's last process has ended
 
 
@@ -23,13 +28,14 @@ GONE_S = 2.0  # how long the kernel may take to notice that a group's last proce
 class _Files:
     """The names in one version of the interface."""
 
+    version: str
     limit: str
     swap: str  # the same limit for memory and swap together (v1), or for swap alone (v2)
     events: str
 
 
-_V1 = _Files("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control")
-_V2 = _Files("memory.max", "memory.swap.max", "memory.events")
+_V1 = _Files("cgroup v1", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control")
+_V2 = _Files("cgroup v2", "memory.max", "memory.swap.max", "memory.events")
 
 
 class MemoryGroup:
@@ -42,17 +48,17 @@ class MemoryGroup:
         self._events = -1  # open once: it is read a hundred times a second
 
     @classmethod
-    def create(
-        cls, pid: int, root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
-    ) -> MemoryGroup | None:
+    def create(cls, pid: int, root: Path = ROOT, own: Path = OWN) -> MemoryGroup | None:
         """Make a group below the one that this process is in, and move a process into it.
 
         Those that it starts from then on are in as well.
         """
         for parent, files in _candidates(root, own):
-            folder = parent / f"{PREFIX}{os.getpid()}-{pid}"
+            folder = _named(parent, str(pid))
             try:
                 _sweep(parent)
+                if files is _V2:
+                    _hand_on(parent)
                 folder.mkdir()
                 if os.access(folder / files.limit, os.W_OK):
                     (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
@@ -61,6 +67,11 @@ class MemoryGroup:
             except OSError:
                 continue
         return None
+
+    @property
+    def way(self) -> str:
+        """How the limit is held: the version of the interface."""
+        return self._files.version
 
     def limit(self, mib: int) -> None:
         """Set the limit of the group's memory, swap included, in MiB."""
@@ -98,6 +109,27 @@ class MemoryGroup:
                 time.sleep(0.001)
 
 
+def make_room(root: Path = ROOT, own: Path = OWN) -> None:
+    """Move this process into a group of its own below the present one, where that is what version 2 asks for.
+
+    A group may let those below it limit memory only while it has no processes itself. Others' are left alone.
+    """
+    for base in (base for base, files in _candidates(root, own) if files is _V2):
+        with suppress(OSError):
+            inside = set(_inside(base))
+            mine = {os.getpid(), *descendants(os.getpid())}
+            controllers = (base / "cgroup.controllers").read_text(encoding="ascii").split()
+            if os.getpid() in inside <= mine and CONTROLLER in controllers:
+                folder = _named(base, OURS)
+                folder.mkdir()
+                for pid in inside:
+                    (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
+
+
+def _named(parent: Path, what: str) -> Path:
+    return parent / f"{PREFIX}{identity(os.getpid())}-{what}"
+
+
 def _candidates(root: Path, own: Path) -> list[tuple[Path, _Files]]:
     """Where a group might be made. Inside a container the path that the kernel tells may be seen from its top."""
     found: list[tuple[Path, _Files]] = []
@@ -110,9 +142,9 @@ def _candidates(root: Path, own: Path) -> list[tuple[Path, _Files]]:
         if CONTROLLER in controllers.split(","):
             found += [(root / CONTROLLER / base.lstrip("/"), _V1) for base in (path, "/")]
         elif not controllers:
-            for base in (root / path.lstrip("/"), root):
-                _hand_on(base)
-                found.append((base, _V2))
+            base = root / path.lstrip("/")
+            above = [base.parent] if base.name.startswith(PREFIX) and base.name.endswith(OURS) else []
+            found += [(each, _V2) for each in (*above, base, root)]
     return found
 
 
@@ -123,9 +155,14 @@ def _hand_on(base: Path) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups of keepers that were killed; one with a process in it stays."""
+    """End what is left in the groups of keepers that were killed, and remove them."""
     for folder in parent.glob(f"{PREFIX}*-*"):
-        keeper = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if not Path("/proc", keeper).exists():
+        if is_gone(folder.name.removeprefix(PREFIX).partition("-")[0]):
             with suppress(OSError):
+                if not folder.name.endswith(OURS):  # keepers are in there, which end by themselves
+                    kill(_inside(folder))
                 folder.rmdir()
+
+
+def _inside(folder: Path) -> list[int]:
+    return [int(pid) for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split()]

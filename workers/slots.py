@@ -19,7 +19,9 @@ from models.engine import insert_new, writing
 from models.schema import HEAD
 from problems.errors import SandboxError
 from workers.cage import Cage
-from workers.host import digest, host_facts, host_name, reference_s
+from workers.host import Survey, digest, host_facts, host_name, survey
+
+SURVEY_WAIT_S = 2.0  # for a free core; a host that is busy for longer is measured as it is
 
 
 def program_version() -> str:
@@ -85,6 +87,7 @@ class Slots:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(heartbeat_at=now()))
 
     def _register(self, slots: int, queues: list[str], versions: dict[str, str]) -> int:
+        found = survey(SURVEY_WAIT_S, insist=True)
         values: dict[str, Any] = {
             "pid": os.getpid(),
             "program": program_version(),
@@ -92,16 +95,18 @@ class Slots:
             "versions": versions,
             "slots": slots,
             "schema": HEAD,
-            "reference_s": reference_s(),
+            "reference_s": found.reference_s,
         }
         with writing(self.engine) as connection:
-            row = insert(Worker).values(host_id=_host(connection), started_at=now(), heartbeat_at=now(), **values)
+            row = insert(Worker).values(
+                host_id=_host(connection, found), started_at=now(), heartbeat_at=now(), **values
+            )
             return int(connection.execute(row.returning(Worker.id)).scalar_one())
 
 
-def _host(connection: Connection) -> int:
+def _host(connection: Connection, found: Survey) -> int:
     """The row of this host, which another worker of it may be making at this moment too."""
-    name, facts = host_name(), host_facts()
+    name, facts = host_name(), host_facts() | {"memory_limit": found.memory_limit}
     known = digest(name, facts)
     insert_new(connection, Host.__table__, [{"name": name, "facts": facts, "digest": known}])
     return connection.scalars(select(Host.id).where(Host.digest == known)).one()

@@ -36,12 +36,18 @@ def environment(folder: Path) -> dict[str, str]:
     return own | {MARK: uuid.uuid4().hex}
 
 
-def topology(root: Path, threads: dict[int, str]) -> None:
-    """A machine's ``sys`` below a folder: each hardware thread with its siblings as the kernel lists them."""
-    for thread, listed in threads.items():
-        folder = root / f"sys/devices/system/cpu/cpu{thread}/topology"
-        folder.mkdir(parents=True)
-        (folder / "thread_siblings_list").write_text(listed + "\n")
+def files(root: Path, texts: dict[str, str]) -> Path:
+    """A machine's files below a folder, as the kernel would show them."""
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def topology(root: Path, threads: dict[int, str]) -> Path:
+    """A machine's processors: each hardware thread with its siblings as the kernel lists them."""
+    where = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    return files(root, {where.format(thread): listed + "\n" for thread, listed in threads.items()})
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hostile.caged import topology
+from hostile.caged import files, topology
 
 from problems.errors import InputError
 from workers.topology import CORES, as_list, check_cores, one_of_each, siblings, usable_cores
@@ -109,13 +109,11 @@ QUOTAS = [
 ]
 
 
-@pytest.mark.parametrize(("groups", "files", "expected"), QUOTAS)
+@pytest.mark.parametrize(("groups", "limits", "expected"), QUOTAS)
 def test_the_cgroup_s_quota_bounds_the_cores(
-    tmp_path: Path, groups: str, files: dict[str, str], expected: int | None
+    tmp_path: Path, groups: str, limits: dict[str, str], expected: int | None
 ) -> None:
-    for name, text in {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{k}": v for k, v in files.items()}}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    files(tmp_path, {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{name}": text for name, text in limits.items()}})
     mine = usable_cores(tmp_path / "nothing")
 
     assert usable_cores(tmp_path) == mine[: expected or len(mine)]
