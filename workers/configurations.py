@@ -21,9 +21,11 @@ PRESETS: dict[str, str] = {
     "cp-simple": "legacy-cp:var=INT_VAR_SIMPLE,val=INT_VALUE_SIMPLE",
     "cp-min-size": "legacy-cp:var=CHOOSE_MIN_SIZE_LOWEST_MIN,val=ASSIGN_CENTER_VALUE",
     # One search over one Boolean a value, without what pays for larger problems only: presolving, probing, looking for
-    # symmetries and linear relaxations take longer than the search of a puzzle. docs/solvers.md has the figures.
+    # symmetries, linear relaxations and simplifying the clauses on the way take longer than the search of a puzzle. A
+    # value is tried before it is ruled out. docs/solvers.md has the figures.
     "cp-sat-fast": (
-        "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,linearization_level=0,symmetry_level=0"
+        "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,initial_polarity=POLARITY_TRUE,"
+        "linearization_level=0,symmetry_level=0,use_sat_inprocessing=false"
     ),
     # A Boolean a value and a set of values; no linear relaxation, as clauses say it all. See docs/formulations.md.
     "cp-sat-cages": "cp-sat:workers=1,encoding=bool,cages=sets,linearization_level=0",
