@@ -45,7 +45,8 @@ class Batch(Base):
     """What one submit makes: puzzles × configurations × repeats under one task and one set of limits.
 
     ``puzzles`` counts the distinct ones. Run k of a configuration, 0 ≤ k < puzzles × repeats, is the puzzle at
-    position k mod ``puzzles`` of the shuffled order, repeat k div ``puzzles``.
+    position k mod ``puzzles`` of the shuffled order, repeat k div ``puzzles``. ``bound``: the most solutions that a
+    count looks for.
     """
 
     __tablename__ = "batch"
@@ -54,6 +55,7 @@ class Batch(Base):
     name: Mapped[str | None] = mapped_column(Text, unique=True)
     state: Mapped[BatchState] = mapped_column(choice(BatchState))
     task: Mapped[Word]
+    bound: Mapped[int | None]
     timeout_s: Mapped[Seconds]
     memory_mib: Mapped[int]
     repeats: Mapped[int]

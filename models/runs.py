@@ -26,13 +26,15 @@ class Run(Base):
     """One measured solve. Times are seconds, memory MiB.
 
     ``holds``: whether the solution obeyed every constraint when checked; NULL where there was none.
-    ``solution`` is in the kind's compact form. ``cores`` are those it was pinned to, ``threads`` those it wanted.
+    ``solution`` is in the kind's compact form, and so is ``second``, one that differs from it. ``count``, ``complete``
+    and ``changes``: see `problems.outcome.Outcome`. ``verified``: how many different solutions of the puzzle were found
+    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted.
     """
 
     __tablename__ = "run"
     __table_args__ = (
         UniqueConstraint("batch_id", "configuration_id", "puzzle_id", "repeat"),
-        Index("ix_run_puzzle_id_holds", "puzzle_id", "holds"),
+        Index("ix_run_puzzle_id_verified", "puzzle_id", "verified"),
     )
 
     id: Mapped[BigId]
@@ -45,7 +47,11 @@ class Run(Base):
     stop: Mapped[Stop] = mapped_column(choice(Stop))
     holds: Mapped[bool | None]
     solution: Mapped[str | None] = mapped_column(Text)
+    second: Mapped[str | None] = mapped_column(Text)
     count: Mapped[int | None] = mapped_column(BigInteger)
+    complete: Mapped[bool | None]
+    changes: Mapped[int | None]
+    verified: Mapped[int | None]
     build_s: Mapped[Seconds | None]
     solve_s: Mapped[Seconds | None]
     wall_s: Mapped[Seconds]

@@ -23,7 +23,7 @@ from models import (
 from models.base import now
 from models.engine import reading, writing
 from problems.errors import InputError, LookupFailed
-from problems.outcome import Task
+from problems.outcome import SOLVING, Asked, Task
 from scheduler.cutting import add_to
 from workers import configurations as spelled
 from workers.pools import queue_of
@@ -48,6 +48,7 @@ class Plan:
     seed: int = 0
     limit: int | None = None
     name: str | None = None
+    asked: Asked = SOLVING
 
 
 def require_free(engine: Engine, name: str) -> None:
@@ -71,7 +72,8 @@ def create(engine: Engine, plan: Plan) -> int:
         values: dict[str, Any] = {
             "name": plan.name,
             "state": BatchState.ACTIVE,
-            "task": Task.SOLVE.value,
+            "task": plan.asked.task.value,
+            "bound": plan.asked.bound if plan.asked.task is Task.COUNT else None,
             "timeout_s": plan.timeout_s,
             "memory_mib": plan.memory_mib,
             "repeats": plan.repeats,

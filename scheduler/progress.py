@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, case, func, select
 
 from models import Batch, BatchConfiguration, BatchSet, BatchState, Configuration, PuzzleSet, Run, Shard
 from models.engine import reading
-from problems.outcome import Answer, Stop, Verdict, Word, word
+from problems.outcome import Answer, Outcome, Stop, Task, Word, verdict, word
 
 OVER = (BatchState.DONE, BatchState.CANCELLED)
 
@@ -119,18 +119,15 @@ def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]
 
 
 def _count(connection: Connection, batch_id: int, found: dict[int, Advance]) -> None:
+    task = Task(connection.execute(select(Batch.task).where(Batch.id == batch_id)).scalar_one())
+    several = case((Run.count > 1, 2), else_=Run.count).label("several")
+    columns = (Run.configuration_id, Run.answer, Run.stop, Run.holds, several, Run.complete)
     rows = connection.execute(
-        select(Run.configuration_id, Run.answer, Run.stop, Run.holds, func.count().label("runs"))
-        .where(Run.batch_id == batch_id)
-        .group_by(Run.configuration_id, Run.answer, Run.stop, Run.holds)
+        select(*columns, func.count().label("runs")).where(Run.batch_id == batch_id).group_by(*columns)
     )
     for row in rows:
         advance = found[row.configuration_id]
         advance.done += row.runs
-        told = _word(row.answer, row.stop, holds=row.holds)
+        outcome = Outcome(task, row.answer, row.stop, row.holds, row.several, row.complete)
+        told = word(outcome, verdict(outcome))
         advance.words[told] = advance.words.get(told, 0) + row.runs
-
-
-def _word(answer: Answer, stop: Stop, *, holds: bool | None) -> Word:
-    wrong = answer is Answer.SOLUTION and not holds
-    return word(answer, stop, Verdict.WRONG if wrong else Verdict.UNCHECKED)

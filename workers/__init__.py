@@ -38,6 +38,19 @@ def shadows() -> list[Path]:
     return found
 
 
+def forget_scripts() -> None:
+    """Take the folder of installed commands off the import path, where Python puts it first when one of them runs.
+
+    Other distributions keep scripts there by such names as ``models.py``: python-sat does.
+    """
+    folder = Path(sys.argv[0]).resolve().parent
+    if (folder / "scheduler").is_file():
+        sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != folder]
+
+
 def _refuse(why: str) -> NoReturn:
     print(f"cagematch: {why}", file=sys.stderr)  # noqa: T201 - Celery would show a traceback
     sys.exit(2)
+
+
+forget_scripts()

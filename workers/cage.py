@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from problems.errors import SandboxError
+from problems.outcome import SOLVING, Asked
 from workers.processes import end_marked
 from workers.wire import Lines, Message, NotALine, encode
 
@@ -80,10 +81,11 @@ class Cage:
         """Give the cores back."""
         self._say({"do": "release"})
 
-    def submit(self, jobs: Iterable[Job], limits: Limits) -> None:
+    def submit(self, jobs: Iterable[Job], limits: Limits, asked: Asked = SOLVING) -> None:
         """Hand over runs; they are done in this order."""
         limit = {"limit_s": limits.time_s, "memory_mib": limits.memory_mib, "grace_s": limits.grace_s}
-        self._say({"do": "runs", "runs": [_run(job) | limit for job in jobs]})
+        same = limit | {"task": asked.task, "bound": asked.bound}
+        self._say({"do": "runs", "runs": [_run(job) | same for job in jobs]})
 
     def answers(self, within_s: float) -> Iterator[Message]:
         """The answers that come until ``within_s`` seconds have passed or some have come."""

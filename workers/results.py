@@ -10,10 +10,9 @@ from sqlalchemy import Connection, Engine, select, text
 
 from models import Run, Size
 from models.engine import insert_new, writing
-from problems.kinds import KINDS
 from problems.outcome import Answer, Stop
 from workers.shards import Claim, Planned
-from workers.solving import problem_of
+from workers.verification import checked
 from workers.wire import Message
 
 Row = dict[str, Any]
@@ -43,24 +42,17 @@ class Recorder:
         self._sizes: dict[str, int] = {}
 
     def row(self, run: Planned, answer: Message) -> Row:
-        """The row of an answer. A solution is checked here, by code that shares nothing with the solvers."""
-        assignment = answer.get("assignment")
-        holds = solution = None
-        if assignment is not None:
-            holds = problem_of(run.kind, run.text).is_solution(assignment)
-            solution = KINDS[run.kind].digits(run.text, assignment)
+        """The row of an answer."""
         return (
             self._same
             | {name: answer.get(name) for name in COPIED}
+            | checked(self._claimed.asked.task, run.kind, run.text, answer)
             | {
                 "puzzle_id": run.puzzle_id,
                 "repeat": run.repeat,
                 "seed": self._claimed.seed + run.repeat,
                 "answer": Answer(answer["answer"]),
                 "stop": Stop(answer["stop"]),
-                "holds": holds,
-                "solution": solution,
-                "count": None,
                 "wall_s": answer["wall_s"],
                 "size_id": self._size_id(answer.get("size")),
                 "counters": answer.get("counters") or None,

@@ -21,7 +21,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from problems.outcome import Answer, Stop
+from problems.outcome import Answer, Asked, Stop, Task
 from problems.problem import Rules
 from workers.backends import load
 from workers.configurations import Configuration, configuration
@@ -83,10 +83,11 @@ class Sandbox:
 
     def _answer(self, chosen: Configuration, run: Message) -> Message:
         problem = problem_of(run["kind"], run["text"])
+        asked = Asked(Task(run["task"]), run["bound"])
         self._memory.reset_peak()
         used = cpu_ns()
         self._page.begin(run["n"], time.monotonic_ns(), used, warm_up=False)
-        measured = measure(chosen, problem, run["seed"], run["limit_s"])
+        measured = measure(chosen, problem, run["seed"], run["limit_s"], asked)
         self._end_copies()
         others = self._page.others_kib(run["n"])
         if others or run["n"] % ZOMBIES == 0:
@@ -97,7 +98,7 @@ class Sandbox:
         if measured.stop is Stop.FINISHED and peak > run["memory_mib"] * MIB:
             measured.stop, measured.detail = Stop.MEMOUT, f"over {run['memory_mib']} MiB"
         # The number stands first: the keeper knows the answer by it.
-        return {
+        answer = {
             "n": run["n"],
             "answer": measured.answer,
             "stop": measured.stop,
@@ -112,6 +113,7 @@ class Sandbox:
             "peak_mib": max(peak, others) / MIB,
             "size": _size(chosen, problem.rules),
         }
+        return answer | _beyond(measured) if asked.task is not Task.SOLVE else answer
 
     def _end_copies(self) -> None:
         """A backend that forked returns twice; its copy of this process has no business here."""
@@ -153,10 +155,16 @@ def _check(measured: Measured, rules: Rules) -> None:
         measured.counters = {str(name): operator.index(count) for name, count in measured.counters.items()}
         if measured.assignment is not None:
             measured.assignment = _integers(measured.assignment, len(rules.domains))
+        measured.more = [_integers(one, len(rules.domains)) for one in measured.more]
     except (TypeError, ValueError) as error:
         measured.answer, measured.stop = Answer.UNKNOWN, Stop.ERROR
-        measured.assignment, measured.counters = None, {}
+        measured.assignment, measured.more, measured.counters = None, [], {}
         measured.detail = f"the backend broke its contract: {error}"
+
+
+def _beyond(measured: Measured) -> Message:
+    """What tasks other than solving come to besides."""
+    return {"more": measured.more, "count": measured.count, "complete": measured.complete}
 
 
 def _integers(values: list[int], expected: int) -> list[int]:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, case, exists, or
 from models import Batch, BatchPuzzle, BatchState, Configuration, Puzzle, Shard, ShardState
 from models.base import now
 from models.engine import reading, writing
+from problems.outcome import SOLVING, Asked, Task
 from workers.cage import Limits
 
 LEASE_S = 20.0
@@ -36,6 +37,7 @@ class Claim:
     puzzles: int
     seed: int
     limits: Limits
+    asked: Asked
     clock_s: float
 
     @property
@@ -85,7 +87,7 @@ def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
 
 def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
     shard = (Shard.batch_id, Shard.configuration_id, Shard.queue, Shard.position, Shard.stop, Shard.attempts)
-    batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib)
+    batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib, Batch.task, Batch.bound)
     configured = (Configuration.text, Configuration.backend)
     row = connection.execute(
         select(*shard, *batch, *configured, now().label("clock"))
@@ -107,6 +109,7 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
         puzzles=row.puzzles,
         seed=row.seed,
         limits=Limits(row.timeout_s, row.memory_mib),
+        asked=Asked(Task(row.task), row.bound or SOLVING.bound),
         clock_s=row.clock - time.time(),
     )
 

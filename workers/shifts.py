@@ -105,7 +105,7 @@ class Shift:
         runs = [self._todo.popleft() for _ in range(min(len(self._todo), ahead - len(self._out)))]
         if self._suspect and not self._mark():
             return False
-        self._cage.submit([self._job(run) for run in runs], self.claimed.limits)
+        self._cage.submit([self._job(run) for run in runs], self.claimed.limits, self.claimed.asked)
         if not self._todo:
             # Now, while there is work in hand, and not when the slot would wait for it.
             enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)

@@ -8,12 +8,23 @@ from typing import Annotated
 import typer
 
 from problems.errors import InputError
+from problems.outcome import Asked, Task
 from scheduler.cli.application import Batch, app, connect, mebibytes, notes, output, seconds
-from scheduler.cli.working import announce, follow, go_on, load, require_backends, store, work
+from scheduler.cli.working import announce, follow, go_on, load, require_backends, require_task, store, work
 
 DEFAULT = ("@default",)
+MOST_SOLUTIONS = 1_000_000_000
 LARGEST_SEED = 2**31 - 10_000  # leaves room for a seed a repeat in the 32 bits that solvers take
-FIXED = ("timeout", "memory", "repeat", "seed", "limit", "name")  # options that a batch has from its beginning
+FIXED = (
+    "task",
+    "bound",
+    "timeout",
+    "memory",
+    "repeat",
+    "seed",
+    "limit",
+    "name",
+)  # options that a batch has from its beginning
 Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress until the batch is done.")]
 
 
@@ -34,6 +45,16 @@ def submit(
             "them.  [default: @default]",
         ),
     ] = None,
+    task: Annotated[
+        Task,
+        typer.Option(
+            help="solve: find a solution. unique: is there exactly one? count: find them all. repair: mend the given "
+            "values with the fewest changes."
+        ),
+    ] = Task.SOLVE,
+    bound: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST_SOLUTIONS, help="With --task count: the most to look for.")
+    ] = 100_000,
     timeout: Annotated[str, typer.Option(metavar="TIME", help="Wall time a run: 500ms, 3s, 2m.")] = "3s",
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Resident memory a run: 512MiB, 2GiB.")] = "2GiB",
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each puzzle and configuration.")] = 1,
@@ -65,6 +86,8 @@ def submit(
     from scheduler import batches
     from workers.configurations import configurations
 
+    if task is not Task.COUNT and _given(context, "bound"):
+        raise InputError(f"--bound is for --task count; the task is {task}")
     chosen = configurations(list(solver or DEFAULT))
     time_s, memory_mib = seconds(timeout), mebibytes(memory)
     if files and to is not None:
@@ -81,6 +104,7 @@ def submit(
             notes().print(f"batch {batch_id} has these configurations already")
         go_on(connections, engine, batch_id, wait=wait)
         return
+    require_task(chosen, task)
     if name is not None:
         batches.require_free(engine, name)
     announce(loaded, limit, len(chosen) * repeat)
@@ -88,7 +112,7 @@ def submit(
     if limit == 0:
         notes().print("loaded; no runs asked for (--limit 0)")
         return
-    plan = batches.Plan(sets, chosen, time_s, memory_mib, repeat, seed, limit, name)
+    plan = batches.Plan(sets, chosen, time_s, memory_mib, repeat, seed, limit, name, Asked(task, bound))
     work(connections, engine, batches.create(engine, plan), wait=wait)
 
 
@@ -146,6 +170,10 @@ def resume(batch: Batch = None, wait: Wait = False) -> None:
 def _refuse_fixed(context: typer.Context) -> None:
     """With --to, options that would change the batch are a mistake."""
     for name in FIXED:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name != "DEFAULT":
+        if _given(context, name):
             raise InputError(f"--{name} cannot go with --to: the batch has its own from its beginning")
+
+
+def _given(context: typer.Context, option: str) -> bool:
+    source = context.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"

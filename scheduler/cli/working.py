@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
+    from problems.outcome import Task
     from scheduler.loading import Loaded
+    from workers.configurations import Configuration
     from workers.connections import Connections
 
 
@@ -110,6 +112,18 @@ def require_installed(backends: list[str]) -> None:
     if missing:
         cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
         raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
+
+
+def require_task(chosen: list[Configuration], task: Task) -> None:
+    """Say which configurations cannot do a task: their runs will be unsupported. None that can is an error."""
+    from workers.backends import all_backends, load
+
+    lacking = [configuration.text for configuration in chosen if task not in load(configuration.backend).TASKS]
+    if len(lacking) == len(chosen):
+        able = [name for name in all_backends() if task in load(name).TASKS]
+        raise InputError(f"none of {', '.join(lacking)} does the task {task}; these do: {', '.join(able)}")
+    if lacking:
+        notes().print(f"{', '.join(lacking)}: not able to do the task {task}, told as unsupported", style="yellow")
 
 
 def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:

@@ -21,12 +21,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from problems.outcome import Word
+from problems.outcome import DECIDED, Word
 from scheduler.reports.runs import Judged, Scope, judged
 from scheduler.reports.statistics import mean, median, percentile
 from scheduler.reports.table import Column, Table
 
-DECIDED = (Word.SOLVED, Word.NO_SOLUTION)
 LOUD = (Word.WRONG, Word.ERROR)
 FAILED = [w for w in Word if w not in DECIDED]
 ALWAYS = (Word.WRONG, Word.TIMEOUT)  # worth a column even when there is none

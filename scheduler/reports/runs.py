@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, RowMapping, Select, case, func, or_, select
 from sqlalchemy.orm import aliased
 
 from models import (
@@ -22,10 +22,12 @@ from models import (
     Size,
     Worker,
 )
-from problems.outcome import Verdict, Word, verdict, word
+from problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
 
 CHUNK = 5_000
 DIGITS = 6  # of seconds and MiB; finer is noise
+# In the order of the fields of `Outcome`.
+OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
 EXPORTED = (
     Run.id.label("run"),
     Batch.id.label("batch"),
@@ -34,9 +36,7 @@ EXPORTED = (
     Configuration.text.label("configuration"),
     Run.repeat,
     Run.seed,
-    Run.answer,
-    Run.stop,
-    Run.holds,
+    *OUTCOME,
     Run.puzzle_id,
     Run.build_s,
     Run.solve_s,
@@ -47,7 +47,8 @@ EXPORTED = (
     Size.variables,
     Size.constraints,
     Run.solution,
-    Run.count,
+    Run.second,
+    Run.verified,
     Run.counters,
     Run.signal,
     Run.detail,
@@ -91,27 +92,39 @@ def scope(connection: Connection, batches: list[int]) -> Scope:
     return Scope(tuple(connection.scalars(alike.order_by(Batch.id))), newest=True)
 
 
-def solvable(connection: Connection, covered: Scope) -> set[int]:
-    """Puzzles said to have no solution of which somebody has a verified one."""
-    doubted = select(Run.puzzle_id).where(Run.batch_id.in_(covered.batches), Run.answer == "none")
-    return set(connection.scalars(select(Run.puzzle_id).where(Run.puzzle_id.in_(doubted), Run.holds.is_(True))))
+def known(connection: Connection, covered: Scope) -> dict[int, Known]:
+    """What anybody has shown of the puzzles of which a covered run claims that there is no more, or nothing better."""
+    claimed = select(Run.puzzle_id).where(
+        Run.batch_id.in_(covered.batches), or_(Run.answer == Answer.NONE, Run.complete.is_(True))
+    )
+    rows = connection.execute(
+        select(
+            Run.puzzle_id,
+            func.max(Run.verified).label("solutions"),
+            func.min(case((Run.holds.is_(True), Run.changes))).label("fewest"),
+        )
+        .where(Run.puzzle_id.in_(claimed))
+        .group_by(Run.puzzle_id)
+    )
+    return {row.puzzle_id: Known(row.solutions or 0, row.fewest) for row in rows}
 
 
 def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
     """Every covered run, once for each set that the report finds the puzzle in."""
     sets = _places(covered).subquery()
-    columns = (Run.id, Run.answer, Run.stop, Run.holds, Run.puzzle_id, Run.wall_s)
     query = (
-        _covered(select(sets.c.name, Configuration.text, *columns), covered)
+        _covered(select(sets.c.name, Configuration.text, Run.id, Run.puzzle_id, Run.wall_s, *OUTCOME), covered)
+        .join(Batch, Batch.id == Run.batch_id)
         .join(Configuration, Configuration.id == Run.configuration_id)
         .join(sets, sets.c.puzzle_id == Run.puzzle_id)
     )
     if not covered.newest:
         query = query.where(sets.c.batch_id == Run.batch_id)
-    known = solvable(connection, covered)
-    for row in connection.execution_options(yield_per=CHUNK).execute(query):
-        right = verdict(row.answer, holds=row.holds, solvable=row.puzzle_id in known)
-        yield Judged(row.id, row.name, row.text, row.puzzle_id, word(row.answer, row.stop, right), row.wall_s)
+    shown = known(connection, covered)
+    for row in connection.execution_options(yield_per=CHUNK).execute(query).mappings():
+        outcome = _outcome(row)
+        told = word(outcome, verdict(outcome, shown.get(row["puzzle_id"], NOTHING_KNOWN)))
+        yield Judged(row["id"], row["name"], row["text"], row["puzzle_id"], told, row["wall_s"])
 
 
 def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]:
@@ -129,16 +142,22 @@ def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]
         .outerjoin(Size, Size.id == Run.size_id)
         .order_by(Run.id)
     )
-    known = solvable(connection, covered)
+    shown = known(connection, covered)
     names = _names(connection, covered)
     for row in connection.execution_options(yield_per=CHUNK).execute(query).mappings():
-        right = verdict(row["answer"], holds=row["holds"], solvable=row["puzzle_id"] in known)
+        outcome = _outcome(row)
+        right = verdict(outcome, shown.get(row["puzzle_id"], NOTHING_KNOWN))
         yield {name: round(value, DIGITS) if isinstance(value, float) else value for name, value in row.items()} | {
             "set": "+".join(names.get((None if covered.newest else row["batch"], row["puzzle_id"]), ())),
             "verdict": right if row["answer"] != "unknown" or right is Verdict.WRONG else None,
-            "status": word(row["answer"], row["stop"], right),
+            "status": word(outcome, right),
             "finished_at": datetime.fromtimestamp(row["finished_at"], UTC).isoformat(timespec="milliseconds"),
         }
+
+
+def _outcome(row: RowMapping) -> Outcome:
+    task, *rest = (row[column.key] for column in OUTCOME)
+    return Outcome(Task(task), *rest)
 
 
 def covered_batches(connection: Connection, covered: Scope) -> list[int]:

@@ -94,8 +94,10 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
         (site / f"libraries-{number}.pth").write_text(f"{place}\n")
     folder = tmp_path / "empty"
     folder.mkdir()
-    start = "from scheduler.cli import main; main()"
-    command = [str(home / "bin" / "python"), "-P", "-c", start]
+    # As pip writes it; and python-sat, for one, puts a script of that name beside it.
+    (home / "bin" / "scheduler").write_text("from scheduler.cli import main\nmain()\n")
+    (home / "bin" / "models.py").write_text("raise RuntimeError('not yours')\n")
+    command = [str(home / "bin" / "python"), str(home / "bin" / "scheduler")]
     environment = {k: v for k, v in make_scheduler(folder).environment.items() if k != "PYTHONPATH"}
     installed = Scheduler(folder, command, environment)
 

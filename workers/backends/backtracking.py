@@ -16,10 +16,10 @@ from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import pairwise
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
+TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
 
@@ -41,6 +41,10 @@ def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to
 
 
 def search(model: Model, limit_s: float) -> Found:
+    return first(enumerate_all, model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     domains, checks = model
     deadline = time.monotonic() + limit_s
     assignment: list[int] = [0] * len(domains)
@@ -57,11 +61,13 @@ def search(model: Model, limit_s: float) -> Found:
         if not all(constraint.holds(assignment) for constraint in checks[variable]):
             continue
         if variable + 1 == len(domains):
-            return Found("solution", assignment, {"assignments": tried})
+            if not take(assignment):
+                return Found("solution", None, {"assignments": tried})
+            continue
         if time.monotonic() > deadline:
             return Found("limit", None, {"assignments": tried})
         untried.append(iter(domains[variable + 1]))
-    return Found("exhausted", None, {"assignments": tried})
+    return Found("exhausted", None, {"assignments": tried}, complete=True)
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,8 @@ stand once, in `workers.solving`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from problems.outcome import Answer, Stop, Task
@@ -40,13 +40,32 @@ class Found:
 
     ``native`` is the solver's own status, a key of the backend's ``STATUS``. ``assignment`` has one value a
     variable. ``counters`` are the solver's own (branches, conflicts, nodes, …). ``log`` is what it printed, where
-    that was asked for.
+    that was asked for. ``complete``: of an enumeration, that there are no more solutions; of a repair, that the solver
+    has proved that no fewer changes do.
     """
 
     native: object
     assignment: Sequence[int] | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     log: str = ""
+    complete: bool = False
+
+
+# What an enumeration hands each solution to. It answers whether to go on; None, which gives a variable no single value,
+# it takes for an error.
+Take = Callable[[Sequence[int] | None], bool]
+
+
+def first(enumerate_all: Callable[[Any, float, Take], Found], model: Any, limit_s: float) -> Found:
+    """Search by an enumeration that is left at the first solution, for a backend with which that is all the same."""
+    found: list[Sequence[int] | None] = []
+
+    def take(assignment: Sequence[int] | None) -> bool:
+        found.append(assignment)
+        return False
+
+    ended = enumerate_all(model, limit_s, take)
+    return replace(ended, assignment=found[0] if found else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +93,21 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a build is told besides the problem: the settings, the seed, and the threads it may use."""
+    """What a build is told besides the problem: the settings, the seed, and the task that the model is for.
+
+    Of `Task.REPAIR` the model leaves the givens open and has an objective: as few of them changed as can be.
+    """
 
     settings: Settings
     seed: int
+    task: Task = Task.SOLVE
 
 
 class Backend(Protocol):
     """A backend's module.
 
     It may have one function more, ``parameter(name)``: a `Parameter` that its library names and ``PARAMETERS`` does not
-    list, or None.
+    list, or None. One that does `Task.UNIQUE` and `Task.COUNT` is `Enumerating`, too.
     """
 
     HANDLES: tuple[type, ...]
@@ -103,3 +126,13 @@ class Backend(Protocol):
 
     def search(self, model: Any, limit_s: float) -> Found:
         """Solve the model within ``limit_s`` seconds. Timed as ``solve_s``."""
+
+
+class Enumerating(Protocol):
+    """What the module of a backend has besides where its ``TASKS`` have `Task.UNIQUE` and `Task.COUNT`."""
+
+    def enumerate_all(self, model: Any, limit_s: float, take: Take) -> Found:
+        """Hand every solution to ``take``, each once, until it says no. Timed as ``solve_s``.
+
+        What is found tells whether those were all (``complete``), and of its status the reason to stop counts.
+        """

@@ -7,9 +7,9 @@ the rules is made once and kept; ``CpModel.clone`` copies it for each puzzle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
@@ -30,12 +30,24 @@ from workers.backends.contract import (
     Parameter,
     Settings,
     Size,
+    Take,
 )
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "parameter", "search", "size", "version"]
+__all__ = [
+    "HANDLES",
+    "PARAMETERS",
+    "STATUS",
+    "TASKS",
+    "build",
+    "enumerate_all",
+    "parameter",
+    "search",
+    "size",
+    "version",
+]
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
 STATUS = {
     "OPTIMAL": SOLVED,
     "FEASIBLE": SOLVED,
@@ -43,6 +55,7 @@ STATUS = {
     "UNKNOWN": OUT_OF_TIME,
     "MODEL_INVALID": FAILED,
 }
+FOUND = ("OPTIMAL", "FEASIBLE")
 # The library takes some thousands and calls more an invalid model; no machine has that many cores to compare.
 MOST_WORKERS = 1024
 PARAMETERS = {
@@ -53,8 +66,14 @@ PARAMETERS = {
     "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's"),
     "log": Parameter("off", ("off", "on"), help="keep the solver's log with the run (log_search_progress)"),
 }
-Decode = Callable[[list[int]], Sequence[int] | None]
-Model = tuple[Any, Any, Decode, list[str]]
+
+
+class Model(NamedTuple):
+    """A problem in one of its forms, and the solver with its parameters set; ``log`` fills as the solver prints."""
+
+    form: Integers | Booleans
+    solver: Any
+    log: list[str]
 
 
 def version() -> str:
@@ -95,39 +114,94 @@ def build(problem: Problem, order: Order) -> Model:
     if order.settings["log"] == "on":
         parameters.log_search_progress, parameters.log_to_stdout = True, False
         solver.log_callback = log.append
-    fill = _integers if order.settings["encoding"] == "int" else _booleans
-    model, decode = fill(Problem(posted(problem.rules, order.settings["cages"]), problem.givens))
-    return model, solver, decode, log
+    form = (Integers if order.settings["encoding"] == "int" else Booleans)(
+        posted(problem.rules, order.settings["cages"])
+    )
+    if order.task is Task.REPAIR:
+        _keep_most(form, problem)
+    else:
+        for given in problem.givens:
+            form.fix(*given)
+    return Model(form, solver, log)
 
 
 def search(model: Model, limit_s: float) -> Found:
-    problem, solver, decode, log = model
+    form, solver, log = model
     solver.parameters.max_time_in_seconds = limit_s
-    native = solver.status_name(solver.solve(problem))
+    native = solver.status_name(solver.solve(form.model))
     counters = {"branches": solver.num_branches, "conflicts": solver.num_conflicts}
-    assignment = decode(list(solver.response_proto.solution)) if native in ("OPTIMAL", "FEASIBLE") else None
-    return Found(native, assignment, counters, "\n".join(log))
+    assignment = form.read(list(solver.response_proto.solution)) if native in FOUND else None
+    return Found(native, assignment, counters, "\n".join(log), complete=native == "OPTIMAL")
 
 
-def _integers(problem: Problem) -> tuple[Any, Decode]:
-    """Copy the rules' model, and let each clue leave its variable one value."""
-    model = _integer_model(problem.rules).clone()
-    variables = model.proto.variables
-    for variable, value in problem.givens:
-        domain = variables[variable].domain
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Let the solver enumerate, which it does with one worker only, whatever ``workers`` says."""
+    from ortools.sat.python import cp_model
+
+    form, solver, log = model
+
+    class Taker(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            if not take(form.read(list(self.response_proto.solution))):
+                self.stop_search()
+
+    solver.parameters.max_time_in_seconds = limit_s
+    solver.parameters.num_workers = 1
+    solver.parameters.enumerate_all_solutions = True
+    native = solver.status_name(solver.solve(form.model, Taker()))
+    counters = {"branches": solver.num_branches, "conflicts": solver.num_conflicts}
+    return Found(native, None, counters, "\n".join(log), complete=native in ("OPTIMAL", "INFEASIBLE"))
+
+
+def _keep_most(form: Integers | Booleans, problem: Problem) -> None:
+    """Leave the givens open; as many as can be are kept, and the search begins with all of them."""
+    kept = [form.takes(*given) for given in problem.givens]
+    for literal in kept:
+        form.model.add_hint(literal, 1)
+    form.model.maximize(sum(kept))
+
+
+class Integers:
+    """The rules' model, copied: an integer a variable. Booleans of the model's own come behind these."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.model = _integer_model(rules).clone()
+        self._count = len(rules.domains)
+
+    def fix(self, variable: int, value: int) -> None:
+        """Let a clue leave its variable one value."""
+        domain = self.model.proto.variables[variable].domain
         domain.clear()
         domain.extend((value, value))
-    # Booleans of the model's own come behind the puzzle's variables.
-    return model, lambda solution: solution[: len(problem.rules.domains)]
+
+    def takes(self, variable: int, value: int) -> Any:
+        """A literal that holds only if the variable takes the value."""
+        literal = self.model.new_bool_var("")
+        self.model.add(self.model.get_int_var_from_proto_index(variable) == value).only_enforce_if(literal)
+        return literal
+
+    def read(self, solution: Sequence[int]) -> Sequence[int]:
+        """The values of the variables."""
+        return solution[: self._count]
 
 
-def _booleans(problem: Problem) -> tuple[Any, Decode]:
-    """Copy the rules' model, and let each clue be true."""
-    model, encoding = _boolean_model(problem.rules).clone(), direct(problem.rules)
-    variables = model.proto.variables
-    for given in problem.givens:
-        variables[encoding.number[given]].domain[0] = 1
-    return model, lambda solution: encoding.decode([value == 1 for value in solution])
+class Booleans:
+    """The rules' model, copied: a Boolean an atom of the direct encoding."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.model, self._encoding = _boolean_model(rules).clone(), direct(rules)
+
+    def fix(self, variable: int, value: int) -> None:
+        """Let a clue be true."""
+        self.model.proto.variables[self._encoding.number[variable, value]].domain[0] = 1
+
+    def takes(self, variable: int, value: int) -> Any:
+        """The literal that says that the variable takes the value."""
+        return self.model.get_bool_var_from_proto_index(self._encoding.number[variable, value])
+
+    def read(self, solution: Sequence[int]) -> Sequence[int] | None:
+        """The values of the variables."""
+        return self._encoding.decode([value == 1 for value in solution])
 
 
 @lru_cache(maxsize=64)

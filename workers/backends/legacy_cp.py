@@ -14,10 +14,22 @@ from typing import Any, NamedTuple
 from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import (
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
+TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
 # NextSolution says False both when the tree is exhausted and when a limit was crossed, and Python is not
 # given the limit's own word. Measured time tells them apart; in doubt it was the limit, never a proof.
 DOUBT_MS = 5
@@ -48,6 +60,7 @@ VALUE_STRATEGIES = (
     "INT_VALUE_SIMPLE",
     "INT_VALUE_DEFAULT",
 )
+Model = tuple[Any, list[Any], Any]
 PARAMETERS = {
     "var": Parameter("CHOOSE_FIRST_UNBOUND", VARIABLE_STRATEGIES, help="which variable to branch on"),
     "val": Parameter("ASSIGN_MIN_VALUE", VALUE_STRATEGIES, help="which value to try first"),
@@ -69,7 +82,7 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - the strate
     return Size({"integer": len(rules.domains)}, posted)
 
 
-def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Any]:
+def build(problem: Problem, order: Order) -> Model:
     from ortools.constraint_solver import pywrapcp
 
     solver = pywrapcp.Solver("")
@@ -82,17 +95,23 @@ def build(problem: Problem, order: Order) -> tuple[Any, list[Any], Any]:
     return solver, variables, solver.Phase(variables, *strategies)
 
 
-def search(model: tuple[Any, list[Any], Any], limit_s: float) -> Found:
+def search(model: Model, limit_s: float) -> Found:
+    return first(enumerate_all, model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     solver, variables, phase = model
     limit_ms = max(1, int(limit_s * 1000))
     started = time.monotonic()
     solver.NewSearch(phase, [solver.TimeLimit(limit_ms)])
-    found = solver.NextSolution()
+    more = found = True
+    while more and (found := solver.NextSolution()):
+        more = take([variable.Value() for variable in variables])
     crossed = (time.monotonic() - started) * 1000 > limit_ms - DOUBT_MS
-    assignment = [variable.Value() for variable in variables] if found else None
-    native = "solution" if found else "limit crossed" if crossed else "exhausted"
     solver.EndSearch()
-    return Found(native, assignment, {"branches": solver.Branches(), "failures": solver.Failures()})
+    native = "solution" if found else "limit crossed" if crossed else "exhausted"
+    counters = {"branches": solver.Branches(), "failures": solver.Failures()}
+    return Found(native, None, counters, complete=native == "exhausted")
 
 
 class Store(NamedTuple):

@@ -17,15 +17,16 @@ from functools import lru_cache, singledispatch
 from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
+TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
 Values = frozenset[int]
 Wakes = tuple[tuple[Constraint, ...], ...]  # for each variable, the constraints over it
 NOTHING: Values = frozenset()
+Model = tuple[list[Values], tuple[Constraint, ...], Wakes]
 
 
 def version() -> str:
@@ -37,11 +38,15 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
     return Size({"integer": len(rules.domains)}, posted)
 
 
-def build(problem: Problem, order: Order) -> tuple[list[Values], tuple[Constraint, ...], Wakes]:  # noqa: ARG001
+def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001
     return list(map(frozenset, problem.values)), problem.constraints, _wakes(problem.rules)
 
 
-def search(model: tuple[list[Values], tuple[Constraint, ...], Wakes], limit_s: float) -> Found:
+def search(model: Model, limit_s: float) -> Found:
+    return first(enumerate_all, model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     left, constraints, wakes = model
     deadline = time.monotonic() + limit_s
     untried: list[tuple[list[Values], Iterable[Constraint]]] = [(left, constraints)]
@@ -54,13 +59,15 @@ def search(model: tuple[list[Values], tuple[Constraint, ...], Wakes], limit_s: f
             continue
         open_ = [v for v, values in enumerate(left) if len(values) > 1]
         if not open_:
-            return Found("solution", [value for (value,) in left], {"branches": branches})
+            if not take([value for (value,) in left]):
+                return Found("solution", None, {"branches": branches})
+            continue
         chosen = min(open_, key=lambda v: len(left[v]))
         before, after = left[:chosen], left[chosen + 1 :]
         values = sorted(left[chosen], reverse=True)
         untried.extend(([*before, frozenset((value,)), *after], wakes[chosen]) for value in values)
         branches += len(left[chosen])
-    return Found("exhausted", None, {"branches": branches})
+    return Found("exhausted", None, {"branches": branches}, complete=True)
 
 
 def propagate(left: list[Values], woken: Iterable[Constraint], wakes: Wakes) -> bool:
