@@ -28,11 +28,13 @@ class Claim:
     kind: str
     puzzle: str
     solution: tuple[str, ...]
+    repairs: bool = False
 
     @property
     def problem(self) -> Problem:
-        """The puzzle's rules and givens."""
-        return KINDS[self.kind].problem(self.puzzle)
+        """The puzzle's rules and givens; of one that is repaired, the rules alone."""
+        problem = KINDS[self.kind].problem(self.puzzle)
+        return Problem(problem.rules) if self.repairs else problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def _claim(pair: Pair | Misread, kind: str, asked: str | None) -> Claim | Misrea
     if asked not in (None, kind):
         return Misread(pair.line, None, f"the puzzle is of kind {kind}, and --kind says {asked}")
     try:
-        claim = Claim(pair.line, pair.label, kind, kind_named(kind).parse(pair.puzzle), pair.solution)
+        claim = Claim(pair.line, pair.label, kind, kind_named(kind).parse(pair.puzzle), pair.solution, pair.repairs)
     except PuzzleError as error:
         return None if pair.doubtful else Misread(*pair.place(error.offset), str(error))
     except InputError as error:

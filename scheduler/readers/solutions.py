@@ -22,6 +22,7 @@ from scheduler.readers.entries import Entry, Misread, Told, told_kind
 PUZZLE = ("puzzle", "puzzles", "quiz", "quizzes")
 SOLUTION = ("solution", "solutions")
 LABEL = ("label", "id")
+REPAIR = "repair"  # the task, in an export, whose solutions may change what is given
 DELIMITERS = ",;\t"
 BEHIND = re.compile(r"([\s,;:|]+)(?:[0-9]{1,9}:)?([^\s,;:|#/]*)")
 COUNT = re.compile(r"[0-9]{1,9}")
@@ -32,6 +33,7 @@ class Pair(NamedTuple):
 
     ``column`` is where the text starts, if the line has it as it is. ``solution`` has one part, or one a row or a
     value; it is empty where there is none. ``doubtful``: it may as well be how many solutions there are.
+    ``repairs``: it need not have what the puzzle gives.
     """
 
     line: int
@@ -41,6 +43,7 @@ class Pair(NamedTuple):
     solution: tuple[str, ...]
     label: str
     doubtful: bool = False
+    repairs: bool = False
 
     def place(self, offset: int | None) -> tuple[int, int | None]:
         """Where a character of the puzzle's text stands in the file; just the line when that is not known."""
@@ -73,7 +76,9 @@ def read(content: list[str]) -> Iterator[Pair | Misread]:
 
 
 def _heading(content: list[str]) -> Heading | None:
-    bare = ((number, line) for number, line in enumerate(content, 1) if line.strip() and not line.startswith("#"))
+    bare = (
+        (number, line) for number, line in enumerate(content, 1) if line.strip() and not line.lstrip().startswith("#")
+    )
     number, first = next(bare, (0, ""))
     for delimiter in DELIMITERS:
         names = [name.strip(' "').lower() for name in first.split(delimiter)]
@@ -103,7 +108,8 @@ def _row(row: list[str], number: int, line: str, heading: Heading) -> Pair | Mis
     if not puzzle:
         return Misread(number, None, f"no puzzle among {len(row)} cells, expected {len(heading.columns)}")
     named, label = heading.cell(row, "kind"), heading.cell(row, *LABEL)
-    return Pair(number, _column(line, puzzle), named or None, puzzle, tuple(solution.split()), label)
+    repairs = heading.cell(row, "task") == REPAIR
+    return Pair(number, _column(line, puzzle), named or None, puzzle, tuple(solution.split()), label, repairs=repairs)
 
 
 def _objects(content: list[str]) -> Iterator[Pair | Misread]:
@@ -122,7 +128,8 @@ def _object(entry: Entry, line: str) -> Pair | Misread:
     parts = _parts(told.get("solution"))
     if parts is None:
         return Misread(entry.line, None, f'"solution" is {str(told["solution"])[:20]}, expected a text, rows or values')
-    return Pair(entry.line, _column(line, puzzle), None if named is None else str(named), puzzle, parts, entry.label)
+    kind, repairs = None if named is None else str(named), told.get("task") == REPAIR
+    return Pair(entry.line, _column(line, puzzle), kind, puzzle, parts, entry.label, repairs=repairs)
 
 
 def _followed(fault: Misread, line: str) -> Pair | None:

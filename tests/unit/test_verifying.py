@@ -216,6 +216,15 @@ class TestClaims:
             (6, "queens", ""),
         ]
 
+    @pytest.mark.parametrize(("task", "right"), [("repair", True), ("solve", False)])
+    def test_a_repair_may_change_what_is_given_and_nothing_else_may(self, judged, task, right):
+        swapped = S.translate(str.maketrans("34", "43"))
+        line = json.dumps({"puzzle": P, "task": task, "solution": swapped})
+
+        for content in (line, f"puzzle,task,solution\n{P},{task},{swapped}\n"):
+            assert [judgement.right for judgement in judged(content)] == [right]
+        assert not judged(line.replace(swapped, SHIFTED))[0].right
+
     @pytest.mark.parametrize(
         ("content", "kind", "expected"),
         [
