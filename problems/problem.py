@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import contains
 
 from problems.constraints import Constraint
 from problems.wording import Name, broken, few
+
+# What turns a solution of a permuted puzzle into one of the puzzle itself.
+Restore = Callable[[Sequence[int]], list[int]]
 
 
 @dataclass(frozen=True, eq=False)

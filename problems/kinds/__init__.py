@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from random import Random
+from typing import Protocol, runtime_checkable
 
 from problems.errors import InputError
 from problems.kinds import futoshiki, kakuro, killer, latin, queens, sudoku
-from problems.problem import Problem
+from problems.problem import Problem, Restore
 
 
 class Kind(Protocol):
-    """What a kind's module provides."""
+    """What a kind's module provides; one that has symmetries is `Symmetric`, too."""
 
     def parse(self, text: str) -> str:
         """Return the canonical text of a puzzle written any way the kind allows; else PuzzleError."""
@@ -30,6 +31,14 @@ class Kind(Protocol):
 
     def name(self, text: str, variable: int) -> str:
         """Name a variable as people do (``r1c5``)."""
+
+
+@runtime_checkable
+class Symmetric(Protocol):
+    """What the module of a kind has besides whose puzzles can be told in many ways that are one puzzle."""
+
+    def permuted(self, text: str, random: Random) -> tuple[str, Restore]:
+        """Another canonical text, drawn at random, and what turns a solution of it into one of the first."""
 
 
 KINDS: dict[str, Kind] = {

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from random import Random
 
 from problems.constraints import AllDifferent
 from problems.kinds import _clues
 from problems.kinds._drawing import LIGHT, NONE, lattice
 from problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
-from problems.problem import Problem, Rules
+from problems.kinds._symmetry import symmetry_of
+from problems.problem import Problem, Restore, Rules
 
 
 def parse(text: str) -> str:
@@ -98,6 +100,14 @@ def digits(text: str, solution: Sequence[int]) -> str:  # noqa: ARG001 - other k
 def assignment(text: str, digits: str) -> tuple[int, ...]:  # noqa: ARG001 - other kinds need the puzzle
     """Read back what ``digits`` wrote; 0 where it wrote ``?``."""
     return tuple(SYMBOLS.find(symbol) + 1 for symbol in digits)
+
+
+def permuted(text: str, random: Random) -> tuple[str, Restore]:
+    """Another puzzle, by one of the symmetries of the grid, and what turns a solution of it into one of this."""
+    shape, start, end = shape_of(text)
+    symmetry = symmetry_of(shape, random)
+    cells = (SYMBOLS[v - 1] if v else "." for v in symmetry.apply(_clues.values(text[start:end], shape)))
+    return text[:start] + "".join(cells) + text[end:], symmetry.undo
 
 
 def name(text: str, variable: int) -> str:
