@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
+from problems.outcome import SOLVING, Asked
 from problems.problem import Problem
 from workers.backends import entry, load
 from workers.backends.contract import Order
@@ -36,13 +37,17 @@ def end() -> None:
         _running.popitem()[1].shutdown(cancel_futures=True)
 
 
-def measured(chosen: Configuration, problem: Problem | tuple[str, str], limit_s: float, seed: int = 1) -> Measured:
-    """Measure a problem, or the puzzle of a kind, where the backend's family lives."""
-    return alone(chosen.backend, _measure, chosen, problem, seed, limit_s)
+Posed = Problem | tuple[str, str]  # a problem, or the kind and the text of a puzzle
 
 
-def _measure(chosen: Configuration, problem: Problem | tuple[str, str], seed: int, limit_s: float) -> Measured:
-    return measure(chosen, problem if isinstance(problem, Problem) else problem_of(*problem), seed, limit_s)
+def measured(chosen: Configuration, posed: Posed, limit_s: float, seed: int = 1, asked: Asked = SOLVING) -> Measured:
+    """Measure a problem where the backend's family lives."""
+    return alone(chosen.backend, _measure, chosen, posed, seed, limit_s, asked)
+
+
+def _measure(chosen: Configuration, posed: Posed, seed: int, limit_s: float, asked: Asked) -> Measured:
+    problem = posed if isinstance(posed, Problem) else problem_of(*posed)
+    return measure(chosen, problem, seed, limit_s, asked)
 
 
 def counted(chosen: Configuration, problem: Problem) -> tuple[int, int] | None:
