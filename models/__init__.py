@@ -13,7 +13,7 @@ from models.batches import (
 )
 from models.fleet import Host, Lease, Worker
 from models.puzzles import Puzzle, PuzzleSet, SetEntry
-from models.runs import Run, Size
+from models.runs import Run, Shift, Size
 
 __all__ = [
     "Base",
@@ -31,6 +31,7 @@ __all__ = [
     "SetEntry",
     "Shard",
     "ShardState",
+    "Shift",
     "Size",
     "Worker",
 ]

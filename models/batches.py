@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, Id, Instant, Seconds, Word, choice
@@ -46,7 +46,8 @@ class Batch(Base):
 
     ``puzzles`` counts the distinct ones. Run k of a configuration, 0 ≤ k < puzzles × repeats, is the puzzle at
     position k mod ``puzzles`` of the shuffled order, repeat k div ``puzzles``. ``bound``: the most solutions that a
-    count looks for.
+    count looks for. ``taken``: how many puzzles of each set at most. ``permuted``: each repeat is solved under a
+    symmetry of its own. ``priority``: of two batches the one with more goes first. ``again``: the batch that it repeats.
     """
 
     __tablename__ = "batch"
@@ -61,6 +62,10 @@ class Batch(Base):
     repeats: Mapped[int]
     seed: Mapped[int]
     puzzles: Mapped[int]
+    taken: Mapped[int | None]
+    permuted: Mapped[bool] = mapped_column(server_default=false())
+    priority: Mapped[int] = mapped_column(server_default="0")
+    again: Mapped[int | None]
     versions: Mapped[dict[str, Any]] = mapped_column(JSON)
     created_at: Mapped[Instant]
     finished_at: Mapped[Instant | None]

@@ -22,13 +22,35 @@ class Size(Base):
     constraints: Mapped[int]
 
 
+class Shift(Base):
+    """What a slot did with a shard in one go, and what its host was like meanwhile: see `workers.health.Strain`.
+
+    NULL where the kernel does not tell, or the worker was lost. ``reference_s``: the last measurement of the worker's
+    reference before the shift's end.
+    """
+
+    __tablename__ = "shift"
+
+    id: Mapped[Id]
+    batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"), index=True)
+    worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
+    began_at: Mapped[Instant]
+    seconds: Mapped[Seconds | None]
+    steal: Mapped[Seconds | None]
+    pressure: Mapped[Seconds | None]
+    load: Mapped[Seconds | None]
+    oversubscribed: Mapped[bool | None]
+    reference_s: Mapped[Seconds | None]
+
+
 class Run(Base):
     """One measured solve. Times are seconds, memory MiB.
 
     ``holds``: whether the solution obeyed every constraint when checked; NULL where there was none.
     ``solution`` is in the kind's compact form, and so is ``second``, one that differs from it. ``count``, ``complete``
     and ``changes``: see `problems.outcome.Outcome`. ``verified``: how many different solutions of the puzzle were found
-    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted.
+    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted. ``shift_id`` names a
+    `Shift` without a foreign key, which SQLite could not be given but by writing a million runs anew.
     """
 
     __tablename__ = "run"
@@ -66,3 +88,4 @@ class Run(Base):
     cores: Mapped[str] = mapped_column(Text)
     worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
     finished_at: Mapped[Instant]
+    shift_id: Mapped[int | None]
