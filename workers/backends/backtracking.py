@@ -33,11 +33,14 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
     return Size({"integer": len(rules.domains)}, posted)
 
 
-Model = tuple[tuple[tuple[int, ...], ...], tuple[tuple[Constraint, ...], ...]]
+Model = tuple[list[tuple[int, ...]], tuple[tuple[Constraint, ...], ...]]
 
 
 def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
-    return problem.values, _checks(problem.rules)
+    domains = list(problem.rules.domains)
+    for variable, value in problem.givens:
+        domains[variable] = (value,)
+    return domains, _checks(problem.rules)
 
 
 def search(model: Model, limit_s: float) -> Found:

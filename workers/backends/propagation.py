@@ -39,7 +39,10 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
 
 
 def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001
-    return list(map(frozenset, problem.values)), problem.constraints, _wakes(problem.rules)
+    left = list(_domains(problem.rules))
+    for variable, value in problem.givens:
+        left[variable] = frozenset((value,))
+    return left, problem.constraints, _wakes(problem.rules)
 
 
 def search(model: Model, limit_s: float) -> Found:
@@ -135,6 +138,11 @@ def _(constraint: Less, left: list[Values]) -> Iterator[tuple[int, Values]]:
     a, b = constraint.scope
     yield a, frozenset(value for value in left[a] if value < max(left[b]))
     yield b, frozenset(value for value in left[b] if value > min(left[a]))
+
+
+@lru_cache(maxsize=64)
+def _domains(rules: Rules) -> tuple[Values, ...]:
+    return tuple(map(frozenset, rules.domains))
 
 
 @lru_cache(maxsize=64)
