@@ -65,8 +65,10 @@ class Recorder:
         """The row of a run that could not be measured."""
         return self.row(run, {"answer": "unknown", "stop": "error", "wall_s": 0.0, "detail": detail})
 
-    def store(self, connection: Connection, rows: list[Row]) -> None:
-        """Insert rows; one that is there already stays as it is."""
+    def store(self, connection: Connection, rows: list[Row], shift_id: int) -> None:
+        """Insert the rows of a shift; one that is there already stays as it is."""
+        for row in rows:
+            row["shift_id"] = shift_id
         if rows and connection.dialect.name == "postgresql":
             connection.execute(INSERT_DOCUMENT, {"rows": json.dumps(rows)})
         else:

@@ -38,6 +38,7 @@ class Claim:
     seed: int
     limits: Limits
     asked: Asked
+    permuted: bool
     clock_s: float
 
     @property
@@ -87,7 +88,7 @@ def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
 
 def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
     shard = (Shard.batch_id, Shard.configuration_id, Shard.queue, Shard.position, Shard.stop, Shard.attempts)
-    batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib, Batch.task, Batch.bound)
+    batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib, Batch.task, Batch.bound, Batch.permuted)
     configured = (Configuration.text, Configuration.backend)
     row = connection.execute(
         select(*shard, *batch, *configured, now().label("clock"))
@@ -110,6 +111,7 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
         seed=row.seed,
         limits=Limits(row.timeout_s, row.memory_mib),
         asked=Asked(Task(row.task), row.bound or SOLVING.bound),
+        permuted=row.permuted,
         clock_s=row.clock - time.time(),
     )
 

@@ -10,9 +10,12 @@ from celery.utils.log import get_logger
 
 from models.engine import writing
 from problems.errors import SandboxError
+from problems.problem import Restore
 from workers.backends import entry
 from workers.cage import Cage, Job
+from workers.conditions import Conditions
 from workers.configurations import configuration
+from workers.permuting import permuted, restored
 from workers.queueing import enqueue, send
 from workers.results import Recorder, Row
 from workers.shards import Claim, Planned, claim, configuration_of, finish, planned, put_back, renew
@@ -36,13 +39,15 @@ def work_on(shard_id: int, slots: Slots) -> None:
     threads = configuration(text).threads
     shift: Shift | None = None
     lost = False
+    slots.reference.renew()
     try:
         cage = slots.cage()
         cores = cage.lease(threads)
         claimed = claim(slots.engine, shard_id, slots.worker_id)
         if claimed:
             recorder = Recorder(slots.engine, claimed, slots.worker_id, cores, threads)
-            shift = Shift(claimed, cage, slots, recorder)
+            conditions = Conditions(claimed.batch_id, slots.worker_id, cores, slots.reference)
+            shift = Shift(claimed, cage, slots, recorder, conditions)
             shift.work()
         cage.release()
     except SandboxError as error:
@@ -60,12 +65,13 @@ def work_on(shard_id: int, slots: Slots) -> None:
 class Shift:
     """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost."""
 
-    def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder) -> None:
-        self.claimed, self._cage, self._slots, self._recorder = claimed, cage, slots, recorder
+    def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder, conditions: Conditions) -> None:
+        self.claimed, self._cage, self._slots = claimed, cage, slots
+        self._recorder, self._conditions = recorder, conditions
         self._family = entry(claimed.backend).family
         self._suspect = claimed.attempts > 0
         self._todo: deque[Planned] = deque()
-        self._out: deque[tuple[int, Planned]] = deque()
+        self._out: deque[tuple[int, Planned, Restore]] = deque()
         self._rows: list[Row] = []
         self._position = claimed.position
         self._wall_s, self._done = 0.0, 0
@@ -123,21 +129,22 @@ class Shift:
 
     def _job(self, run: Planned) -> Job:
         number = next(_numbers)
-        self._out.append((number, run))
         seed = self.claimed.seed + run.repeat
-        return Job(number, self._family, self.claimed.configuration, run.kind, run.text, seed)
+        text, restore = permuted(run, seed) if self.claimed.permuted else (run.text, list)
+        self._out.append((number, run, restore))
+        return Job(number, self._family, self.claimed.configuration, run.kind, text, seed)
 
     def _collect(self, within_s: float) -> None:
         """Take the answers that have come, each look a pause after the last while the keeper has enough in hand."""
         if (len(self._out) - 1) * self._mean_s > 2 * PAUSE_S:
             self._slots.stopping.wait(PAUSE_S)
         for answer in self._cage.answers(within_s):
-            number, run = self._out.popleft()
+            number, run, restore = self._out.popleft()
             if answer["n"] != number:
                 raise SandboxError(f"an answer to run {answer['n']} came where {number} was due")
             self._wall_s += answer["wall_s"]
             self._done += 1
-            self._rows.append(self._recorder.row(run, answer))
+            self._rows.append(self._recorder.row(run, restored(answer, restore) if self.claimed.permuted else answer))
 
     def _flush(self) -> bool:
         """Store what has come and renew the lease, in one transaction; False when the lease is lost."""
@@ -147,7 +154,7 @@ class Shift:
         with writing(self._slots.engine) as connection:
             if not renew(connection, self.claimed, position):
                 return False
-            self._recorder.store(connection, self._rows)
+            self._recorder.store(connection, self._rows, self._conditions.store(connection))
             if position == self.claimed.stop:
                 finish(connection, self.claimed)
         self._position = position

@@ -19,6 +19,7 @@ from models.engine import insert_new, writing
 from models.schema import HEAD
 from problems.errors import SandboxError
 from workers.cage import Cage
+from workers.conditions import Reference
 from workers.host import Survey, digest, host_facts, host_name, survey
 
 SURVEY_WAIT_S = 2.0  # for a free core; a host that is busy for longer is measured as it is
@@ -97,6 +98,7 @@ class Slots:
             "schema": HEAD,
             "reference_s": found.reference_s,
         }
+        self.reference = Reference(found.reference_s)
         with writing(self.engine) as connection:
             row = insert(Worker).values(
                 host_id=_host(connection, found), started_at=now(), heartbeat_at=now(), **values

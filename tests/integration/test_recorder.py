@@ -14,6 +14,7 @@ from problems.outcome import Answer, Stop
 from workers.results import Recorder
 from workers.shards import Claim, Planned, claim
 
+SHIFT = 5
 SOLVED = "1234341221434321"
 SIZE = '{"variables": {"integer": 16}, "constraints": {"AllDifferent row": 4, "AllDifferent box": 4}}'
 ANSWER = {
@@ -53,7 +54,7 @@ def plan(engine: Engine, at: int = 0) -> Planned:
 
 def store(engine: Engine, recorder: Recorder, *rows: dict[str, Any]) -> list[Any]:
     with writing(engine) as connection:
-        recorder.store(connection, list(rows))
+        recorder.store(connection, list(rows), SHIFT)
     with reading(engine) as connection:
         return list(connection.execute(select(Run.__table__).order_by(Run.puzzle_id)))
 
@@ -63,7 +64,10 @@ def test_every_column_comes_back_as_it_went_in(engine: Engine, recorder: Recorde
 
     (found,) = store(engine, recorder, row)
 
-    assert {name: value for name, value in found._mapping.items() if name != "id"} == row
+    told = {name: value for name, value in found._mapping.items() if name != "id"}
+    assert {name: told.pop(name) for name in row} == row
+    assert set(told.values()) == {None}  # what the task does not ask for
+    assert found.shift_id == SHIFT
     assert (found.answer, found.stop, found.holds, found.solution) == (Answer.SOLUTION, Stop.FINISHED, True, SOLVED)
     assert (found.cores, found.threads, found.counters["branches"]) == ("0,1", 2, 12345678901)
 
@@ -88,7 +92,7 @@ def test_a_wrong_solution_is_found_out(engine: Engine, recorder: Recorder):
 
     (found,) = store(engine, recorder, row)
 
-    assert (found.holds, found.solution) == (False, "1" * 16)
+    assert (found.holds, found.solution, found.verified) == (False, "1" * 16, 0)
 
 
 def test_without_a_solution_there_is_nothing_to_check(engine: Engine, recorder: Recorder):

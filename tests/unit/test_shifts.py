@@ -29,12 +29,14 @@ from models import (
     ShardState,
     Worker,
 )
+from models import Shift as ShiftRow
 from models.base import now
 from models.engine import open_engine, reading, writing
-from problems.outcome import Answer, Stop
+from problems.outcome import SOLVING, Answer, Asked, Stop
 from workers import shifts
 from workers.app import make_app
 from workers.cage import Cage, Job, Limits
+from workers.conditions import Reference
 from workers.connections import Connections
 from workers.shifts import ATTEMPTS, work_on
 
@@ -54,10 +56,10 @@ class Watched(Cage):
         self._hook, self._answered = hook, 0
         self.handed: list[int] = []
 
-    def submit(self, jobs: Iterable[Job], limits: Limits) -> None:
+    def submit(self, jobs: Iterable[Job], limits: Limits, asked: Asked = SOLVING) -> None:
         listed = list(jobs)
         self.handed.append(len(listed))
-        super().submit(listed, limits)
+        super().submit(listed, limits, asked)
 
     def answers(self, within_s: float) -> Iterator[dict[str, Any]]:
         for answer in super().answers(within_s):
@@ -73,6 +75,7 @@ class Slots:
         self.engine, self.app = engine, app
         self.stopping = threading.Event()
         self.worker_id = 1
+        self.reference = Reference(0.01)
         self.hook: Hook = lambda _, __: None
         self.made: list[Watched] = []
         self._cage: Watched | None = None
@@ -287,3 +290,29 @@ def test_after_a_stop_nothing_is_begun(slots: Slots):
 
     assert slots.made == []
     assert shard(slots.engine).state is ShardState.QUEUED
+
+
+def test_a_shift_tells_what_its_host_was_like(slots: Slots):
+    make_batch(slots.engine, ShardState.QUEUED, ShardState.QUEUED)
+
+    work_on(1, slots)
+    work_on(2, slots)
+
+    with reading(slots.engine) as connection:
+        kept = connection.execute(select(ShiftRow.__table__).order_by(ShiftRow.id)).all()
+    half = RUNS // 2
+    assert [run.shift_id for run in runs(slots.engine)] == [kept[0].id] * half + [kept[1].id] * half
+    assert all(row.seconds > 0 and row.load is not None and row.reference_s == 0.01 for row in kept)
+
+
+def test_permuted_runs_are_of_other_puzzles_and_their_solutions_of_these(slots: Slots):
+    make_batch(slots.engine, ShardState.QUEUED)
+    with writing(slots.engine) as connection:
+        connection.execute(update(Batch).values(permuted=True))
+
+    work_on(1, slots)
+
+    stored = runs(slots.engine)
+    assert [run.holds for run in stored] == [True] * RUNS
+    tried = {(run.puzzle_id, run.counters["assignments"]) for run in stored}
+    assert len(tried) > len(PUZZLES)  # each repeat has a layout of its own
