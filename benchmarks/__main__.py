@@ -9,19 +9,13 @@ import signal
 import sys
 import time
 from importlib.metadata import version
-from pathlib import Path
 
 from benchmarks.figures import figures
 from benchmarks.pairs import Result, measure
 from benchmarks.services import Services, find_services
+from benchmarks.written import RESULTS, write
 from workers.host import host_facts
 
-RESULTS = Path(__file__).with_name("results.md")
-HEAD = """# The last committed run
-
-`{command}`, {day}. Each figure: the median of the pairs, the lowest and highest, what is wanted; then the median rate
-of either side with its command. [README.md](README.md) says how they are measured.
-"""
 LIBRARIES = ("ortools", "celery", "SQLAlchemy", "psycopg")
 
 
@@ -39,8 +33,8 @@ def main() -> int:
         if asked.only in figure.name:
             results.append(measure(figure, pairs))
             print(f"\n{results[-1]}", flush=True)
-    if asked.write:
-        _write(results, seconds, pairs, services)
+    if asked.write and results:
+        _write(results, asked.only, f"--seconds {seconds:g} --pairs {pairs}", services)
     if not results:
         print(f"no figure's name contains {asked.only!r}", file=sys.stderr)
     return 0 if results and all(result.reached for result in results) else 1
@@ -69,11 +63,10 @@ def _machine(services: Services | None) -> str:
     return "\n".join(lines)
 
 
-def _write(results: list[Result], seconds: float, pairs: int, services: Services | None) -> None:
-    body = "\n\n".join(map(str, results))
-    command = f"python -m benchmarks --seconds {seconds:g} --pairs {pairs}"
-    told = HEAD.format(command=command, day=time.strftime("%Y-%m-%d"))
-    RESULTS.write_text(f"{told}\n```text\n{_machine(services)}\n\n{body}\n```\n", encoding="utf-8")
+def _write(results: list[Result], only: str, how: str, services: Services | None) -> None:
+    chosen = f'--only "{only}" ' if only else ""
+    command = f"`python -m benchmarks {chosen}{how}`, {time.strftime('%Y-%m-%d')}."
+    write(only, command, "\n\n".join((_machine(services), *map(str, results))))
 
 
 if __name__ == "__main__":

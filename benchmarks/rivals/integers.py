@@ -74,7 +74,7 @@ def backtracking(problem: Problem, order: Order) -> Any:  # noqa: ARG001
     domains = list(problem.rules.domains)
     for variable, value in problem.givens:
         domains[variable] = (value,)
-    return tuple(domains), _checks(problem.rules)
+    return domains, _checks(problem.rules)
 
 
 def propagation(problem: Problem, order: Order) -> Any:  # noqa: ARG001

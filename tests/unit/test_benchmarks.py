@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from families import alone
 
-from benchmarks import bare, loading, starting
+from benchmarks import bare, builds, loading, starting, tuned
 from benchmarks.figures import figures
 from benchmarks.pairs import Figure, Side, in_turns, measure
+from benchmarks.rivals import RIVALS, interfaces
+from benchmarks.written import HEAD, sections, write
+from problems.problem import Problem
+from problems.rewrite import direct
+from workers.backends import BACKENDS, load, version
+from workers.backends.contract import Order
+from workers.configurations import configuration
+from workers.solving import problem_of
 
 
 def side(command: str, *rates: float) -> Side:
@@ -41,7 +52,7 @@ def test_a_figure_that_must_not_be_long_is_turned_round():
 def test_without_services_the_figures_that_need_them_are_left_out():
     names = [figure.name for figure in figures(1.0, None)]
 
-    assert len(names) == 5
+    assert len([name for name in names if not name.startswith(("builds", "tuned"))]) == 5
     assert not any("distributed" in name or "PostgreSQL" in name or "Celery" in name for name in names)
 
 
@@ -64,3 +75,80 @@ def test_starting_counts_starts_and_tells_of_failure():
     assert starting.rate(starting.NOTHING, 0.0) > 0
     with pytest.raises(Exception, match="non-zero exit status"):
         starting.rate([*starting.NOTHING[:-1], "raise SystemExit(1)"], 0.0)
+
+
+TINY = "....2.4.......13", "..4....1...22.1.", "....23....3..4.."
+
+
+def test_every_backend_has_a_rival_for_its_build():
+    assert {word.partition(":")[0] for word in RIVALS} == set(BACKENDS)
+
+
+@pytest.mark.parametrize("word", [word for word in RIVALS if version(word.partition(":")[0])])
+def test_what_a_rival_builds_is_the_puzzle(word: str):
+    """Through every documented interface, one puzzle after another: nothing of the first is left in the next."""
+    for name, solved in alone(configuration(word).backend, _solved, word).items():
+        assert solved, f"{word} through {name}"
+
+
+def _solved(word: str) -> dict[str, bool]:
+    chosen = configuration(word)
+    puzzles = [problem_of("sudoku", text) for text in TINY]
+    order = Order(chosen.settings, 1)
+    return {
+        name: all(problem.is_solution(_answer(word, build(problem, order), problem)) for problem in puzzles)
+        for name, build in interfaces(word).items()
+    }
+
+
+def _answer(word: str, model: Any, problem: Problem) -> Sequence[int]:
+    """What a backend's own search finds, but where a rival's model is another than the backend's."""
+    if word.startswith("cp-sat"):
+        program, solver = model
+        solver.solve(program)
+        found = list(solver.response_proto.solution)
+        return direct(problem.rules).decode([value == 1 for value in found]) or () if "bool" in word else found
+    if word == "clingo" and (chosen := _shown(model[0])):
+        return direct(problem.rules).decode([atom in chosen for atom in range(len(direct(problem.rules).atoms))]) or ()
+    return load(configuration(word).backend).search(model, 60.0).assignment or ()
+
+
+def _shown(control: Any) -> set[int]:
+    """The atoms that a ground text has names for."""
+    with control.solve(yield_=True) as handle:
+        return {symbol.arguments[0].number for symbol in handle.model().symbols(shown=True)}
+
+
+def test_builds_are_measured_in_turns_beside_the_interface_that_is_named():
+    found = builds.medians("legacy-cp", ("IntVar and AllDifferent",), rounds=1)
+
+    assert found.keys() == {"ours", "IntVar and AllDifferent"}
+    assert min(found.values()) > 0
+
+
+def test_whole_runs_of_the_preset_are_measured_beside_those_of_cp_sat():
+    found = tuned.times("medium", 1, 0)
+
+    assert {word: len(spans) for word, spans in found.items()} == dict.fromkeys((tuned.PRESET, *tuned.WANTED), 11)
+
+
+def test_the_hardest_puzzles_are_there():
+    assert len(bare.texts(tuned.HARDEST)) == 375
+
+
+def test_results_of_some_figures_replace_their_section_only(tmp_path: Path):
+    path = tmp_path / "results.md"
+
+    write("", "python -m benchmarks", "all", path)
+    write("builds", "python -m benchmarks --only builds", "some", path)
+    write("builds", "python -m benchmarks --only builds", "others", path)
+
+    assert path.read_text().startswith(HEAD)
+    assert sections(path) == {
+        "Everything": "python -m benchmarks\n\n```text\nall\n```",
+        "`builds`": "python -m benchmarks --only builds\n\n```text\nothers\n```",
+    }
+
+    write("", "python -m benchmarks", "all again", path)
+
+    assert sections(path) == {"Everything": "python -m benchmarks\n\n```text\nall again\n```"}
