@@ -10,9 +10,9 @@ from commanding import Scheduler, make_scheduler
 from looking import exported, report
 
 NAMED = (
-    *("batch", "set", "kind", "puzzle", "label", "configuration", "repeat", "status", "answer", "stop", "verdict"),
-    *("build_s", "solve_s", "wall_s", "cpu_s", "peak_mib", "variables", "constraints", "solution", "count", "host"),
-    "run",
+    *("batch", "set", "kind", "puzzle", "label", "configuration", "task", "repeat", "status", "answer", "stop"),
+    *("verdict", "build_s", "solve_s", "wall_s", "cpu_s", "peak_mib", "variables", "constraints", "solution", "second"),
+    *("count", "complete", "changes", "verified", "host", "run"),
 )
 PUZZLE = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 SOLUTION = "483921657967345821251876493548132976729564138136798245372689514814253769695417382"

@@ -106,7 +106,7 @@ class Cage:
     def release(self) -> None:
         """Nothing is held."""
 
-    def submit(self, jobs: Iterable[Any], _: object) -> None:
+    def submit(self, jobs: Iterable[Any], *_: object) -> None:
         self._jobs += jobs
 
     def answers(self, _: float) -> Iterator[dict[str, Any]]:

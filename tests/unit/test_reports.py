@@ -37,11 +37,12 @@ from scheduler.reports.statistics import mean, median, percentile
 from scheduler.reports.table import Table, chosen, show
 
 GOLDEN = Path(__file__).resolve().parent.parent / "data" / "comparison.txt"
-SOLVED = ("solution", "finished", True)
-WRONG = ("solution", "finished", False)
-NONE = ("none", "finished", None)
-TIMEOUT = ("unknown", "timeout", None)
-ERROR = ("unknown", "error", None)
+Came = dict[str, object]  # columns of a run
+SOLVED: Came = {"answer": "solution", "stop": "finished", "holds": True, "verified": 1}
+WRONG: Came = {"answer": "solution", "stop": "finished", "holds": False, "verified": 0}
+NONE: Came = {"answer": "none", "stop": "finished"}
+TIMEOUT: Came = {"answer": "unknown", "stop": "timeout"}
+ERROR: Came = {"answer": "unknown", "stop": "error"}
 
 
 class Bench:
@@ -83,16 +84,14 @@ class Bench:
     def batch(self, sets: list[int], state: BatchState = BatchState.DONE, **more: object) -> int:
         """A batch over sets."""
         number = next(self._numbers)
-        limits = {"timeout_s": 3.0, "memory_mib": 2048, "repeats": 1, "seed": 0, "puzzles": 1} | more
+        limits = {"timeout_s": 3.0, "memory_mib": 2048, "repeats": 1, "seed": 0, "puzzles": 1, "task": "solve"} | more
         with writing(self.engine) as connection:
-            connection.execute(
-                insert(Batch).values(id=number, state=state, task="solve", versions={}, created_at=0, **limits)
-            )
+            connection.execute(insert(Batch).values(id=number, state=state, versions={}, created_at=0, **limits))
             for at, one in enumerate(sets):
                 connection.execute(insert(BatchSet).values(batch_id=number, set_id=one, position=at))
         return number
 
-    def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[tuple, float]], repeat: int = 0) -> None:
+    def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[Came, float]], repeat: int = 0) -> None:
         """Runs by puzzle."""
         with writing(self.engine) as connection:
             if configuration not in self._configurations:
@@ -104,10 +103,9 @@ class Bench:
                 connection.execute(
                     insert(BatchConfiguration).values(batch_id=batch, configuration_id=number, position=number)
                 )
-            for puzzle, ((answer, stop, holds), milliseconds) in outcomes.items():
+            for puzzle, (came, milliseconds) in outcomes.items():
                 what = {"batch_id": batch, "configuration_id": number, "puzzle_id": puzzle, "repeat": repeat, "seed": 0}
-                came = {"answer": answer, "stop": stop, "holds": holds, "wall_s": milliseconds / 1000}
-                where = {"threads": 1, "cores": "0", "worker_id": 1, "finished_at": 0}
+                where = {"threads": 1, "cores": "0", "worker_id": 1, "finished_at": 0, "wall_s": milliseconds / 1000}
                 connection.execute(insert(Run).values(**what, **came, **where))
 
     def tables(self, *batches: int) -> list[Table]:
