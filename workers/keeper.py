@@ -241,12 +241,12 @@ class Keeper:
         """End the sandbox and everything of it; the run under way has that outcome."""
         if self._is_still_due(handle, sample.running):
             used = {"cpu_s": sample.cpu_s, "peak_mib": sample.peak_kib / MIB} if sample.running else {}
-            self._docket.answer(stop, why, sample.wall_s, **used)
+            self._docket.answer(stop, why, _since(sample.running), **used)  # all of it is gone by now
 
     def _died(self, handle: Handle, status: int, cpu_s: float) -> None:
         """The sandbox ended by itself."""
         running = handle.page.running()
-        wall_s = time.monotonic() - running.started_ns / NS if running else 0.0
+        wall_s = _since(running)
         code = os.waitstatus_to_exitcode(status)
         told = f"{_exit(code)}\n{handle.last_words}".strip()
         if running is None:
@@ -276,7 +276,7 @@ class Keeper:
             used = {"peak_mib": limit_mib}
             if running and handle.pid in ended:
                 used["cpu_s"] = max(0.0, ended[handle.pid][1] - running.cpu_ns / NS)
-            wall_s = time.monotonic() - running.started_ns / NS if running else 0.0
+            wall_s = _since(running)
             self._docket.answer("memout", f"killed by the kernel: over {limit_mib} MiB", wall_s, **used)
 
     def _is_still_due(self, handle: Handle, running: Running | None) -> bool:
@@ -318,6 +318,11 @@ class Keeper:
         handle.close()
         self._docket.recall()
         self._woke = time.monotonic()
+
+
+def _since(running: Running | None) -> float:
+    """Seconds since a run began; 0 when none is under way."""
+    return time.monotonic() - running.started_ns / NS if running else 0.0
 
 
 def _exit(code: int) -> str:

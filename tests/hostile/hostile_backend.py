@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Paramet
 HANDLES = (AllDifferent, Sum, NotEqual)
 TASKS = (Task.SOLVE,)
 STATUS = {"solved": SOLVED, "limit": OUT_OF_TIME, 0: "no meaning at all"}
+COMMAND = "HOSTILE_COMMAND"
 WARM_UP_GIVENS = 40  # the warm-up puzzle has more, the puzzles of the tests have fewer
 MIB = 1 << 20
 _leaked: list[bytes] = []
@@ -204,6 +206,12 @@ def helper(problem: Problem, limit_s: float) -> None:
         "import time; x = bytearray(150 << 20); t = time.process_time() + 0.3\nwhile time.process_time() < t: pass"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@deed("command")
+def command(problem: Problem, limit_s: float) -> None:
+    """The program that the test names."""
+    subprocess.run(json.loads(os.environ[COMMAND]), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 # -- death

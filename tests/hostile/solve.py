@@ -1,0 +1,15 @@
+"""Solves as a program of their own: ``solve.py CONFIGURATION TEXT SECONDS``, again and again for so long."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from workers.configurations import configuration
+from workers.solving import measure, problem_of
+
+if __name__ == "__main__":
+    name, text, seconds = sys.argv[1:]
+    over = time.monotonic() + float(seconds)
+    while time.monotonic() < over:
+        measure(configuration(name), problem_of("sudoku", text), 1, 60.0)
