@@ -85,7 +85,7 @@ def statuses(backend: str) -> set[object]:
 
 COUNTS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "cp-sat": lambda m: (len(m.form.model.proto.variables), len(m.form.model.proto.constraints)),
-    "legacy-cp": lambda m: (len(m[1]), m[0].Constraints()),
+    "legacy-cp": lambda m: (len(m.store.variables) + len(m.store.choices), m.store.solver.Constraints()),
     **dict.fromkeys(("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp"), _linear),
     **dict.fromkeys(("pulp-cbc", "pulp-highs", "pulp-scip"), lambda m: (len(m[1]), m[0].numConstraints())),
     "highspy": lambda m: (m[0].getNumCol(), m[0].getNumRow()),

@@ -11,18 +11,22 @@ import subprocess
 from collections import Counter
 from functools import lru_cache, singledispatch
 from shutil import which
+from subprocess import DEVNULL, PIPE
+from typing import IO, cast
 
 from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
+from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
+SEPARATOR, COMPLETE = "----------", "=========="  # after each solution; after the last, or the best
 STATUS = {
-    "----------": SOLVED,
+    SEPARATOR: SOLVED,
     "=====UNSATISFIABLE=====": REFUTED,
     "=====UNKNOWN=====": OUT_OF_TIME,
+    "% Time limit exceeded!": OUT_OF_TIME,
     "=====UNBOUNDED=====": FAILED,
     "=====UNSATorUNBOUNDED=====": FAILED,
     "=====ERROR=====": FAILED,
@@ -48,22 +52,49 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
     return Size({"integer": len(rules.domains)}, posted)
 
 
-def build(solver: str, problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
-    """Write the model."""
+def build(solver: str, problem: Problem, order: Order) -> Model:
+    """Write the model. Of a repair, the clues are what is kept as much of as can be."""
+    if order.task is Task.REPAIR:
+        kept = ", ".join(f"x[{variable}] = {value}" for variable, value in problem.givens)
+        goal = "solve :: bool_search(kept, input_order, indomain_max) maximize sum(kept);"
+        return solver, "\n".join((_text(problem.rules), f"array[int] of var bool: kept = [{kept}];", goal))
     clues = (f"constraint x[{variable}] = {value};" for variable, value in problem.givens)
-    return solver, "\n".join((_text(problem.rules), *clues))
+    return solver, "\n".join((_text(problem.rules), *clues, "solve satisfy;"))
 
 
 def search(model: Model, limit_s: float) -> Found:
     """Start the program, give it the text, and read what it prints: a solution, a line that says how it ended."""
-    solver, text = model
-    limit_ms = str(max(1, int(limit_s * 1000)))
-    command = ["minizinc", "--solver", solver, "--time-limit", limit_ms, "--output-mode", "json", "-"]
-    told = _said(command, text)
+    told = _said(_command(model[0], limit_s), model[1])
     native = next((line for line in told.splitlines() if line in STATUS), told or "nothing")
-    if native != "----------":
+    if native != SEPARATOR:
         return Found(native)
-    return Found(native, json.loads(told.partition("----------")[0])["x"])
+    return Found(native, json.loads(told.partition(SEPARATOR)[0])["x"], complete=COMPLETE in told.splitlines())
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Read what the program prints, solution after solution; at enough, end it, and with it its solver."""
+    command = [*_command(model[0], limit_s), "--all-solutions"]
+    native, complete, more = "nothing", False, True
+    solution: list[str] = []
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True) as program:
+        asked, told = cast("IO[str]", program.stdin), cast("IO[str]", program.stdout)
+        asked.write(model[1])
+        asked.close()
+        for line in map(str.rstrip, told):  # to its end, lest the solver outlive the program
+            if line in STATUS and more:
+                native = line
+                if line == SEPARATOR and not (more := take(json.loads("".join(solution))["x"])):
+                    program.terminate()
+                solution.clear()
+            else:
+                complete |= line == COMPLETE
+                solution.append(line)
+    return Found(native, complete=complete or STATUS.get(native) is REFUTED)
+
+
+def _command(solver: str, limit_s: float) -> list[str]:
+    limit_ms = str(max(1, int(limit_s * 1000)))
+    return ["minizinc", "--solver", solver, "--time-limit", limit_ms, "--output-mode", "json", "-"]
 
 
 def _said(command: list[str], text: str = "") -> str:
@@ -75,7 +106,7 @@ def _text(rules: Rules) -> str:
     domains = (f"constraint x[{v}] in {set(values)};" for v, values in enumerate(rules.domains))
     stated = (f"constraint {state(constraint)};" for constraint in rules.constraints)
     array = f"array[0..{len(rules.domains) - 1}] of var int: x;"
-    return "\n".join(('include "alldifferent.mzn";', array, *domains, *stated, "solve satisfy;"))
+    return "\n".join(('include "alldifferent.mzn";', array, *domains, *stated))
 
 
 @singledispatch

@@ -1,26 +1,28 @@
 """SAT solvers through python-sat: clauses in one call, clues as unit clauses, a budget of conflicts at a time.
 
-Documentation: pysathq.github.io, ``pysat.solvers``. The solvers' own files name theirs.
+Documentation: pysathq.github.io, ``pysat.solvers``, and of repairs ``pysat.examples.rc2``, a MaxSAT solver around any
+of them. The solvers' own files name theirs.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
-from problems.clauses import clauses
+from problems.clauses import Clauses, clauses
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct
 from problems.sets import posted
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take, first
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
 STATUS = {True: SOLVED, False: REFUTED, None: OUT_OF_TIME}  # None: stopped within its budget of conflicts
 BUDGET = 2_000  # conflicts between two looks at the clock
 COUNTERS = ("restarts", "conflicts", "decisions", "propagations")
-Model = tuple[Any, Direct]
+Model = tuple[Any, Direct]  # a solver, or RC2 around one
 
 
 def version(told: str) -> str:
@@ -41,10 +43,12 @@ def size(rules: Rules, settings: Settings) -> Size:
 
 
 def build(solver: str, problem: Problem, order: Order) -> Model:
-    """Give a new solver the rules' clauses, and the clues as clauses of one literal."""
+    """Give a new solver the rules' clauses, and the clues as clauses of one literal: soft ones, of a repair."""
     from pysat.solvers import Solver
 
     found = clauses(posted(problem.rules, order.settings["cages"]))
+    if order.task is Task.REPAIR:
+        return _softened(solver, found, problem), found.encoding
     made = Solver(name=solver, bootstrap_with=found.clauses)
     for literal in found.givens(problem.givens):
         made.add_clause([literal])
@@ -52,16 +56,71 @@ def build(solver: str, problem: Problem, order: Order) -> Model:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    """Solve, a budget of conflicts at a time; what was learnt is kept from one to the next."""
+    """Solve; or mend, where the model is one of MaxSAT."""
+    from pysat.solvers import Solver
+
+    return first(enumerate_all, model, limit_s) if isinstance(model[0], Solver) else _mend(model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Solve again and again, with a clause more that rules out the solution found; what was learnt is kept."""
     solver, encoding = model
     deadline = time.monotonic() + limit_s
     with solver:
+        while native := limited(solver, deadline):
+            assignment = _read(solver.get_model(), encoding)
+            if not take(assignment):
+                break
+            solver.add_clause([-(encoding.number[taken] + 1) for taken in enumerate(assignment or ())])
+        return Found(native, None, _counters(solver), complete=native is False)
+
+
+def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bool | None:
+    """Solve, a budget of conflicts at a time, until the deadline; what was learnt is kept from one to the next."""
+    solver.conf_budget(BUDGET)
+    while (native := solver.solve_limited(assumptions=assumptions)) is None and time.monotonic() < deadline:
         solver.conf_budget(BUDGET)
-        while (native := solver.solve_limited()) is None and time.monotonic() < deadline:
-            solver.conf_budget(BUDGET)
-        told = solver.accum_stats() or {}
-        counters = {name: told[name] for name in COUNTERS if name in told}
-        if not native:
-            return Found(native, None, counters)
-        chosen = solver.get_model()[: len(encoding.atoms)]
-    return Found(native, encoding.decode([literal > 0 for literal in chosen]), counters)
+    return cast("bool | None", native)
+
+
+def _mend(model: Model, limit_s: float) -> Found:
+    maxsat, encoding = model
+    maxsat.deadline = time.monotonic() + limit_s
+    with maxsat:
+        try:
+            chosen = maxsat.compute()
+        except TimeoutError:
+            return Found(None, None, _counters(maxsat.oracle))
+        assignment = _read(chosen, encoding) if chosen else None
+        return Found(bool(chosen), assignment, _counters(maxsat.oracle), complete=bool(chosen))
+
+
+def _softened(solver: str, found: Clauses, problem: Problem) -> Any:
+    """MaxSAT by python-sat's RC2, which asks the solver for cores of givens that cannot all hold."""
+    from pysat.examples.rc2 import RC2
+    from pysat.formula import WCNF
+
+    class Limited(RC2):
+        """RC2 that looks at the clock: it raises TimeoutError."""
+
+        deadline = 0.0
+
+        def _call_oracle(self, assumptions: Sequence[int] = (), expect_interrupt: bool = False) -> bool:  # noqa: ARG002
+            native = limited(self.oracle, self.deadline, assumptions)
+            if native is None:
+                raise TimeoutError
+            return native
+
+    formula = WCNF()
+    formula.extend(found.clauses)
+    formula.extend([[literal] for literal in found.givens(problem.givens)], weights=[1] * len(problem.givens))
+    return Limited(formula, solver=solver)
+
+
+def _read(literals: Sequence[int], encoding: Direct) -> tuple[int, ...] | None:
+    return encoding.decode([literal > 0 for literal in literals[: len(encoding.atoms)]])
+
+
+def _counters(solver: Any) -> dict[str, int]:
+    told = solver.accum_stats() or {}
+    return {name: told[name] for name in COUNTERS if name in told}

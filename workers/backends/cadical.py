@@ -9,10 +9,10 @@ from typing import Any
 
 from problems.problem import Problem
 from workers.backends import _sat
-from workers.backends._sat import HANDLES, STATUS, TASKS, search, size
+from workers.backends._sat import HANDLES, STATUS, TASKS, enumerate_all, search, size
 from workers.backends.contract import CAGES, Order
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 SOLVER = "cadical195"
 PARAMETERS = {"cages": CAGES}

@@ -12,15 +12,27 @@ from typing import Any
 from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import (
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+    last,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
 STATUS = {"SOLUTION": SOLVED, "TERMINATED": REFUTED, "STOPPED": OUT_OF_TIME, "KILLED": OUT_OF_TIME}
 PARAMETERS = {
     "alldifferent": Parameter("AC", ("AC", "BC", "FC", "NEQS"), help="the consistency that AllDifferent keeps"),
 }
-Model = tuple[Any, list[Any]]
+Model = tuple[Any, list[Any], bool]  # the model, its variables, and whether it is one of a repair
 
 
 def version() -> str:
@@ -40,18 +52,41 @@ def build(problem: Problem, order: Order) -> Model:
     from pychoco.model import Model as Choco
 
     model = Choco()
-    variables = [_variable(model, values) for values in problem.values]
+    repairing = order.task is Task.REPAIR
+    domains = problem.rules.domains if repairing else problem.values
+    variables = [_variable(model, values) for values in domains]
     for constraint in problem.constraints:
         post(constraint, model, variables, str(order.settings["alldifferent"]))
-    return model, variables
+    if repairing:
+        _keep_most(model, variables, problem)
+    return model, variables, repairing
 
 
 def search(model: Model, limit_s: float) -> Found:
+    if model[2]:
+        return last(enumerate_all, model, limit_s, "SOLUTION")
+    return first(enumerate_all, model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Let the solver go on to the next solution, as long as it has one."""
     solver = model[0].get_solver()
-    found = solver.solve(time_limit=f"{max(0.001, limit_s):.3f}s")
+    solver.limit_time(f"{max(0.001, limit_s):.3f}s")
+    more = found = True
+    while more and (found := solver.solve()):
+        more = take([variable.get_value() for variable in model[1]])
     native = "SOLUTION" if found else str(solver.get_search_state())
     counters = {"fails": solver.get_fail_count(), "backtracks": solver.get_backtrack_count()}
-    return Found(native, [variable.get_value() for variable in model[1]] if found else None, counters)
+    return Found(native, None, counters, complete=native == "TERMINATED")
+
+
+def _keep_most(model: Any, variables: list[Any], problem: Problem) -> None:
+    """Ensures that as few givens change as can be: the objective."""
+    changed = [model.arithm(variables[variable], "!=", value).reify() for variable, value in problem.givens]
+    changes = model.intvar(0, len(changed))
+    if changed:  # the interface takes no sum of nothing
+        model.sum(changed, "=", changes).post()
+    model.set_objective(changes, maximize=False)
 
 
 def _variable(model: Any, values: tuple[int, ...]) -> Any:

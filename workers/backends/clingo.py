@@ -7,6 +7,7 @@ object, and the clues.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from functools import lru_cache
 from typing import Any
@@ -14,13 +15,28 @@ from typing import Any
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
+from problems.sets import posted
+from workers.backends.contract import (
+    CAGES,
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+    last,
+)
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
 STATUS = {"SAT": SOLVED, "UNSAT": REFUTED, "UNKNOWN": OUT_OF_TIME}
-PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
-Model = tuple[Any, Direct]
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+Model = tuple[Any, Direct, bool]  # the program, its encoding, and whether it is one of a repair
 Body = tuple[int, list[tuple[int, int]]]  # a least sum, and literals with their weights; atom a is literal a + 1
 
 
@@ -30,40 +46,57 @@ def version() -> str:
     return str(clingo.__version__)
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
-    encoding = direct(rules)
+def size(rules: Rules, settings: Settings) -> Size:
+    encoding = direct(posted(rules, settings["cages"]))
     return Size({"atom": len(encoding.atoms)}, Counter(f"row {row.role}" for row in encoding.rows))
 
 
 def build(problem: Problem, order: Order) -> Model:
     import clingo
 
-    encoding = direct(problem.rules)
-    control = clingo.Control(["--warn=none", f"--seed={order.seed & SEED_MOST}"], logger=lambda *_: None)
+    rules = posted(problem.rules, order.settings["cages"])
+    encoding = direct(rules)
+    control = clingo.Control(["--warn=none", f"--seed={order.seed & SEED_MOST}", "0"], logger=lambda *_: None)
     with control.backend() as backend:
         backend.add_rule([backend.add_atom() for _ in encoding.atoms], choice=True)
-        ruled_out, weighted = _broken(problem.rules)
+        ruled_out, weighted = _broken(rules)
         for literals in ruled_out:
             backend.add_rule([], literals)
         for least, weights in weighted:
             backend.add_weight_rule([], least, weights)
-        for given in problem.givens:
-            backend.add_rule([], [-(encoding.number[given] + 1)])
-    return control, encoding
+        changed = [-(encoding.number[given] + 1) for given in problem.givens]
+        if order.task is Task.REPAIR:
+            backend.add_minimize(0, [(literal, 1) for literal in changed])
+        else:
+            for literal in changed:
+                backend.add_rule([], [literal])
+    return control, encoding, order.task is Task.REPAIR
 
 
 def search(model: Model, limit_s: float) -> Found:
-    control, encoding = model
+    if model[2]:
+        return last(enumerate_all, model, limit_s, "SAT")
+    return first(enumerate_all, model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    control, encoding, _ = model
+    deadline = time.monotonic() + limit_s
+    native, complete = "UNKNOWN", False
     with control.solve(yield_=True, async_=True) as handle:
-        ended = handle.wait(limit_s)
-        found = handle.model() if ended else None
-        chosen = [found.is_true(atom + 1) for atom in range(len(encoding.atoms))] if found else []
-        native = "SAT" if found else "UNSAT" if ended and handle.get().unsatisfiable else "UNKNOWN"
+        while handle.wait(max(0.0, deadline - time.monotonic())):
+            found = handle.model()
+            if not found:
+                ended = handle.get()
+                native, complete = str(ended), ended.exhausted
+                break
+            if not take(encoding.decode([found.is_true(atom + 1) for atom in range(len(encoding.atoms))])):
+                native = "SAT"
+                break
+            handle.resume()
     told = control.statistics["solving"]["solvers"]
     counters = {"choices": int(told["choices"]), "conflicts": int(told["conflicts"])}
-    if not found:
-        return Found(native, None, counters)
-    return Found(native, encoding.decode(chosen), counters)
+    return Found(native, None, counters, complete=complete)
 
 
 @lru_cache(maxsize=64)

@@ -68,6 +68,18 @@ def first(enumerate_all: Callable[[Any, float, Take], Found], model: Any, limit_
     return replace(ended, assignment=found[0] if found else None)
 
 
+def last(enumerate_all: Callable[[Any, float, Take], Found], model: Any, limit_s: float, native: object) -> Found:
+    """Mend by an enumeration in which each solution is better than the one before; ``native`` tells of the last."""
+    best: list[Sequence[int] | None] = []
+
+    def take(assignment: Sequence[int] | None) -> bool:
+        best[:] = [assignment]
+        return True
+
+    ended = enumerate_all(model, limit_s, take)
+    return replace(ended, native=native, assignment=best[0]) if best else ended
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """What a native status says: the answer, and why the solver stopped."""

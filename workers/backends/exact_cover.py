@@ -6,19 +6,22 @@ each of its constraints a column; one that need not be covered has a row of its 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from problems.constraints import AllDifferent, Less, NotEqual
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import Direct, direct
-from workers.backends.contract import REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take
 
 HANDLES = (AllDifferent, NotEqual, Less)  # a sum is no cover
-TASKS = (Task.SOLVE,)
-STATUS = {"cover": SOLVED, "no cover": REFUTED}  # the library has no limit of its own: the keeper ends it
+TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
+# The library has no limit of its own: it is looked at between two of its answers, and the keeper ends the rest.
+STATUS = {"cover": SOLVED, "no cover": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
 Model = tuple[Any, Any, Direct]
 
@@ -55,13 +58,43 @@ def search(model: Model, limit_s: float) -> Found:  # noqa: ARG001 - the library
     from exact_cover import get_exact_cover
     from exact_cover.error import NoSolution
 
-    matrix, kept, encoding = model
-    numbers = kept.nonzero()[0]
     try:
-        chosen = {int(numbers[row]) for row in get_exact_cover(matrix)}
+        return Found("cover", _read(model, get_exact_cover(model[0])))
     except NoSolution:
         return Found("no cover")
-    return Found("cover", encoding.decode([atom in chosen for atom in range(len(encoding.atoms))]))
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Ask for two covers, for four, for eight …: the library hands them over when it has so many, or all."""
+    deadline = time.monotonic() + limit_s
+    handed: set[tuple[int, ...]] = set()
+    wanted = 2
+    while time.monotonic() < deadline:
+        covers = _covers(model[0], wanted)
+        for cover in covers - handed:
+            if not take(_read(model, cover)):
+                return Found("cover")
+        if len(covers) < wanted:
+            return Found("cover" if covers else "no cover", complete=True)
+        handed, wanted = covers, 2 * wanted
+    return Found("limit")
+
+
+def _read(model: Model, cover: Iterable[int]) -> tuple[int, ...] | None:
+    _, kept, encoding = model
+    numbers = kept.nonzero()[0]
+    chosen = {int(numbers[row]) for row in cover}
+    return encoding.decode([atom in chosen for atom in range(len(encoding.atoms))])
+
+
+def _covers(matrix: Any, most: int) -> set[tuple[int, ...]]:
+    from exact_cover import get_all_solutions
+    from exact_cover.error import NoSolution
+
+    try:
+        return cast("set[tuple[int, ...]]", get_all_solutions(matrix, most))
+    except NoSolution:
+        return set()
 
 
 @lru_cache(maxsize=64)

@@ -11,10 +11,12 @@ from collections import Counter
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
+from problems.sets import posted
 from workers.backends.contract import (
+    CAGES,
     OUT_OF_TIME,
     REFUTED,
     SEED_MOST,
@@ -26,10 +28,11 @@ from workers.backends.contract import (
     Size,
     Take,
     first,
+    last,
 )
 
-HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
+HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
+TASKS = tuple(Task)
 # NextSolution says False both when the tree is exhausted and when a limit was crossed, and Python is not
 # given the limit's own word. Measured time tells them apart; in doubt it was the limit, never a proof.
 DOUBT_MS = 5
@@ -60,13 +63,13 @@ VALUE_STRATEGIES = (
     "INT_VALUE_SIMPLE",
     "INT_VALUE_DEFAULT",
 )
-Model = tuple[Any, list[Any], Any]
 PARAMETERS = {
     "var": Parameter("CHOOSE_FIRST_UNBOUND", VARIABLE_STRATEGIES, help="which variable to branch on"),
     "val": Parameter("ASSIGN_MIN_VALUE", VALUE_STRATEGIES, help="which value to try first"),
     "alldifferent": Parameter(
         "bounds", ("bounds", "values"), help="what AllDifferent looks at: intervals, or settled values"
     ),
+    "cages": CAGES,
     "seed": Parameter(-1, least=-1, help="random seed of the random strategies; -1 takes the batch's"),
 }
 
@@ -77,9 +80,14 @@ def version() -> str:
     return str(ortools.__version__)
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - the strategy does not change the model
-    posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
-    return Size({"integer": len(rules.domains)}, posted)
+def size(rules: Rules, settings: Settings) -> Size:
+    rules = posted(rules, settings["cages"])
+    stated = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints if not isinstance(c, AllowedSets))
+    choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
+    for choice in choices:
+        stated[f"AllDifferent {choice.role}"] += 1
+        stated[f"AllowedAssignments {choice.role}"] += len(choice.scope)
+    return Size({"integer": len(rules.domains)} | ({"choice": len(choices)} if choices else {}), stated)
 
 
 def build(problem: Problem, order: Order) -> Model:
@@ -87,23 +95,28 @@ def build(problem: Problem, order: Order) -> Model:
 
     solver = pywrapcp.Solver("")
     solver.ReSeed(order.seed & SEED_MOST)
-    variables = [solver.IntVar(values) for values in problem.values]
-    store = Store(solver, variables, order.settings["alldifferent"] == "bounds")
-    for constraint in problem.constraints:
+    rules = posted(problem.rules, order.settings["cages"])
+    repairing = order.task is Task.REPAIR
+    variables = [solver.IntVar(values) for values in (rules.domains if repairing else problem.values)]
+    store = Store(solver, variables, order.settings["alldifferent"] == "bounds", [])
+    for constraint in rules.constraints:
         post(constraint, store)
     strategies = (getattr(pywrapcp.Solver, str(order.settings[which])) for which in ("var", "val"))
-    return solver, variables, solver.Phase(variables, *strategies)
+    phase = solver.Phase(variables, *strategies)
+    return _keeping(store, phase, problem) if repairing else Model(store, phase)
 
 
 def search(model: Model, limit_s: float) -> Found:
+    if model.objective:
+        return last(enumerate_all, model, limit_s, "solution")
     return first(enumerate_all, model, limit_s)
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    solver, variables, phase = model
+    solver, variables = model.store.solver, model.store.variables
     limit_ms = max(1, int(limit_s * 1000))
     started = time.monotonic()
-    solver.NewSearch(phase, [solver.TimeLimit(limit_ms)])
+    solver.NewSearch(model.phase, [*model.objective, solver.TimeLimit(limit_ms)])
     more = found = True
     while more and (found := solver.NextSolution()):
         more = take([variable.Value() for variable in variables])
@@ -114,12 +127,32 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     return Found(native, None, counters, complete=native == "exhausted")
 
 
+def _keeping(store: Store, phase: Any, problem: Problem) -> Model:
+    """A model that keeps as many givens as can be: it tries that first, and goes by the strategies for the rest."""
+    solver = store.solver
+    kept = [solver.IsEqualCstVar(store.variables[variable], value) for variable, value in problem.givens]
+    keep = solver.Phase(kept, solver.CHOOSE_FIRST_UNBOUND, solver.ASSIGN_MAX_VALUE)
+    return Model(store, solver.Compose([keep, phase]), (solver.Maximize(solver.Sum(kept), 1),))
+
+
 class Store(NamedTuple):
-    """What constraints are posted to. ``bounds``: AllDifferent reasons about intervals, not settled values only."""
+    """What constraints are posted to. ``bounds``: AllDifferent reasons about intervals, not settled values only.
+
+    ``choices``: variables for which of its sets a constraint takes; once the others have values, so have they.
+    """
 
     solver: Any
     variables: list[Any]
     bounds: bool
+    choices: list[Any]
+
+
+class Model(NamedTuple):
+    """A store, the search's strategies, and of a repair what is to be the most."""
+
+    store: Store
+    phase: Any
+    objective: tuple[Any, ...] = ()
 
 
 @singledispatch
@@ -148,3 +181,15 @@ def _(constraint: NotEqual, store: Store) -> None:
 def _(constraint: Less, store: Store) -> None:
     a, b = constraint.scope
     store.solver.Add(store.variables[a] < store.variables[b])
+
+
+@post.register
+def _(constraint: AllowedSets, store: Store) -> None:
+    """The variables differ, and for each a table has the pairs of a value and a set that has it."""
+    solver, scope = store.solver, [store.variables[v] for v in constraint.scope]
+    choice = solver.IntVar(0, len(constraint.sets) - 1)
+    store.choices.append(choice)
+    solver.Add(solver.AllDifferent(scope, store.bounds))
+    pairs = [(value, at) for at, its in enumerate(constraint.sets) for value in its]
+    for variable in scope:
+        solver.Add(solver.AllowedAssignments((variable, choice), pairs))

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from problems.problem import Problem
 from workers.backends import _minizinc
-from workers.backends._minizinc import HANDLES, STATUS, TASKS, Model, search, size
+from workers.backends._minizinc import HANDLES, STATUS, TASKS, Model, enumerate_all, search, size
 from workers.backends.contract import Order, Parameter
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 SOLVER = "chuffed"
 PARAMETERS: dict[str, Parameter] = {}

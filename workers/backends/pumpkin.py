@@ -5,20 +5,22 @@ Documentation: github.com/ConSol-Lab/pumpkin, and the package pumpkin-solver, it
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from functools import singledispatch
+from functools import cache, partial, singledispatch
 from typing import Any
 
 from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size
+from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
-TASKS = (Task.SOLVE,)
-STATUS = {"Satisfiable": SOLVED, "Unsatisfiable": REFUTED, "Unknown": OUT_OF_TIME}
+TASKS = tuple(Task)
+FOUND = ("Satisfiable", "Optimal")
+STATUS = {"Satisfiable": SOLVED, "Optimal": SOLVED, "Unsatisfiable": REFUTED, "Unknown": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
-Model = tuple[Any, list[Any]]
+Model = tuple[Any, list[Any], Any]  # the model, its variables, and of a repair the objective
 
 
 def version() -> str:
@@ -34,23 +36,75 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
     return Size({"integer": len(rules.domains)}, posted)
 
 
-def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+def build(problem: Problem, order: Order) -> Model:
     from pumpkin_solver import Model as Pumpkin
 
     model = Pumpkin()
-    variables = [_variable(model, values) for values in problem.values]
+    repairing = order.task is Task.REPAIR
+    domains = problem.rules.domains if repairing else problem.values
+    variables = [_variable(model, values) for values in domains]
     for constraint in problem.constraints:
         post(constraint, model, variables)
-    return model, variables
+    return model, variables, _changes(model, variables, problem) if repairing else None
 
 
 def search(model: Model, limit_s: float) -> Found:
-    told = model[0].satisfy(timeout=limit_s)
+    return first(enumerate_all, model, limit_s) if model[2] is None else _mend(model, limit_s)
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Solve again and again, with a clause more that rules out the solution found."""
+    from pumpkin_solver.constraints import Clause
+
+    deadline = time.monotonic() + limit_s
+    differs = cache(partial(_differs, *model[:2]))
+    native = "Unknown"
+    while (left_s := deadline - time.monotonic()) > 0:
+        told = model[0].satisfy(timeout=left_s)
+        native = type(told).__name__
+        assignment = _read(model, told)
+        if assignment is None or not take(assignment):
+            break
+        model[0].add_constraint(
+            Clause([differs(*taken) for taken in enumerate(assignment)], model[0].new_constraint_tag())
+        )
+        native = "Unknown"
+    return Found(native, complete=native == "Unsatisfiable")
+
+
+def _mend(model: Model, limit_s: float) -> Found:
+    """Ask for no change, for one, for two …, as a few mostly do; the other way, it starts with nearly all."""
+    from pumpkin_solver.optimisation import Direction, Optimiser
+
+    told = model[0].optimise(model[2], Optimiser.LinearUnsatSat, Direction.Minimise, timeout=limit_s)
     native = type(told).__name__
-    if native != "Satisfiable":
-        return Found(native)
+    return Found(native, _read(model, told), complete=native == "Optimal")
+
+
+def _read(model: Model, told: Any) -> list[int] | None:
+    """The values of a solution, where there is one."""
+    if type(told).__name__ not in FOUND:
+        return None
     solution = told._0  # noqa: SLF001 - how a Rust variant shows what it holds
-    return Found(native, [solution.int_value(variable) for variable in model[1]])
+    return [solution.int_value(variable) for variable in model[1]]
+
+
+def _differs(model: Any, variables: list[Any], variable: int, value: int) -> Any:
+    """A Boolean that says that the variable has not the value."""
+    from pumpkin_solver import Comparator, Predicate
+
+    predicate = Predicate(variables[variable], Comparator.NotEqual, value)
+    return model.predicate_as_boolean(predicate, model.new_constraint_tag())
+
+
+def _changes(model: Any, variables: list[Any], problem: Problem) -> Any:
+    """An integer that is how many givens change: the objective."""
+    from pumpkin_solver.constraints import Equals
+
+    changed = [_differs(model, variables, *given).as_integer() for given in problem.givens]
+    changes = model.new_integer_variable(0, len(changed))
+    model.add_constraint(Equals([*changed, changes.scaled(-1)], 0, model.new_constraint_tag()))
+    return changes
 
 
 def _variable(model: Any, values: tuple[int, ...]) -> Any:

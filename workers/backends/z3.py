@@ -1,24 +1,40 @@
 """Z3, Microsoft's SMT solver, over finite domains: pseudo-Boolean constraints on the atoms of the direct encoding.
 
-Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq`` and ``z3.PbLe`` of its Python interface. The rules are
-one conjunction, made once; each run gives it to a new solver.
+Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq``, ``z3.PbLe`` and ``z3.Optimize`` of its Python
+interface. The rules are one conjunction, made once; each run gives it to a new solver.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, Row, direct
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter, Settings, Size
+from problems.sets import posted
+from workers.backends.contract import (
+    CAGES,
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
 STATUS = {"sat": SOLVED, "unsat": REFUTED, "unknown": OUT_OF_TIME}
-PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
 COUNTERS = ("decisions", "conflicts", "propagations")
 Model = tuple[Any, list[Any], Direct]
 
@@ -29,35 +45,59 @@ def version() -> str:
     return str(z3.get_version_string())
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
-    encoding = direct(rules)
+def size(rules: Rules, settings: Settings) -> Size:
+    encoding = direct(posted(rules, settings["cages"]))
     return Size({"Boolean": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))
 
 
 def build(problem: Problem, order: Order) -> Model:
     import z3
 
-    encoding = direct(problem.rules)
-    atoms, conjunction = _conjunction(problem.rules)
-    solver = z3.SolverFor("QF_FD")
+    rules = posted(problem.rules, order.settings["cages"])
+    encoding = direct(rules)
+    atoms, conjunction = _conjunction(rules)
+    solver = z3.Optimize() if order.task is Task.REPAIR else z3.SolverFor("QF_FD")
     solver.set("random_seed", order.seed & SEED_MOST)
     solver.add(conjunction)
-    solver.add([atoms[encoding.number[given]] for given in problem.givens])
+    givens = [atoms[encoding.number[given]] for given in problem.givens]
+    if order.task is Task.REPAIR:
+        for given in givens:
+            solver.add_soft(given)
+    else:
+        solver.add(givens)
     return solver, atoms, encoding
 
 
 def search(model: Model, limit_s: float) -> Found:
+    """The first solution, which of a repair is the best: `z3.Optimize` answers once it has proved it."""
+    found = first(enumerate_all, model, limit_s)
+    return replace(found, complete=found.native == "sat")
+
+
+def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
+    """Check again and again, with an assertion more that rules out the solution found."""
     import z3
 
     solver, atoms, encoding = model
-    solver.set("timeout", max(1, int(limit_s * 1000)))
-    native = str(solver.check())
+    deadline = time.monotonic() + limit_s
+    native = "unknown"
+    while (left_ms := int((deadline - time.monotonic()) * 1000)) > 0:
+        solver.set("timeout", left_ms)
+        native = str(solver.check())
+        if native != "sat":
+            break
+        found = solver.model()
+        assignment = encoding.decode([z3.is_true(found[atom]) for atom in atoms])
+        if not take(assignment):
+            break
+        solver.add(z3.Or([z3.Not(atoms[encoding.number[taken]]) for taken in enumerate(assignment or ())]))
+        native = "unknown"
+    return Found(native, None, _counters(solver), complete=native == "unsat")
+
+
+def _counters(solver: Any) -> dict[str, int]:
     told = solver.statistics()
-    counters = {key.removeprefix("sat "): int(told.get_key_value(key)) for key in told.keys() if _counts(key)}  # noqa: SIM118
-    if native != "sat":
-        return Found(native, None, counters)
-    found = solver.model()
-    return Found(native, encoding.decode([z3.is_true(found[atom]) for atom in atoms]), counters)
+    return {key.removeprefix("sat "): int(told.get_key_value(key)) for key in told.keys() if _counts(key)}  # noqa: SIM118
 
 
 def _counts(key: str) -> bool:
