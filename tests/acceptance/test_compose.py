@@ -127,6 +127,10 @@ def test_the_three_lines_and_the_same_without_python(stack: Stack):
     assert stack("run", "--rm", "-T", "scheduler", "report", "2").count("5/5") == 4
 
     _share_their_cores(stack)
+    running = stack("ps", "--services", "--filter", "status=running").split()
+    assert len(running) == 6
+    for service in running:
+        _is_confined(stack, service)
     until(lambda: _health(stack) == {"healthy": 4}, 90)
 
 
@@ -144,6 +148,21 @@ def _share_their_cores(stack: Stack) -> None:
     with pytest.raises(AssertionError, match="BlockingIOError"):
         stack("exec", "-T", "worker-other", "python", "-c", TRY, "/var/lock/cagematch/core-0")
     holder.communicate(timeout=20)
+
+
+def _is_confined(stack: Stack, service: str) -> None:
+    """Nobody's rights, none to gain, and nothing to write to where programs are."""
+    told = stack("exec", "-T", service, "cat", "/proc/1/status")
+    found = {name: values for name, *values in map(str.split, told.splitlines())}
+    assert "0" not in found["Uid:"] + found["Gid:"], service
+    assert {name: found[name] for name in ("CapEff:", "CapPrm:", "CapBnd:", "NoNewPrivs:")} == {
+        "CapEff:": ["0000000000000000"],
+        "CapPrm:": ["0000000000000000"],
+        "CapBnd:": ["0000000000000000"],
+        "NoNewPrivs:": ["1"],
+    }, service
+    with pytest.raises(AssertionError, match="Read-only file system"):
+        stack("exec", "-T", service, "touch", "/usr/local/bin/made")
 
 
 def _health(stack: Stack) -> Counter[str]:
