@@ -9,10 +9,12 @@ from collections import Counter
 from functools import singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
+from problems.sets import posted
 from workers.backends.contract import (
+    CAGES,
     OUT_OF_TIME,
     REFUTED,
     SOLVED,
@@ -26,10 +28,11 @@ from workers.backends.contract import (
     last,
 )
 
-HANDLES = (AllDifferent, Sum, NotEqual, Less)
+HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = tuple(Task)
 STATUS = {"SOLUTION": SOLVED, "TERMINATED": REFUTED, "STOPPED": OUT_OF_TIME, "KILLED": OUT_OF_TIME}
 PARAMETERS = {
+    "cages": CAGES,
     "alldifferent": Parameter("AC", ("AC", "BC", "FC", "NEQS"), help="the consistency that AllDifferent keeps"),
 }
 Model = tuple[Any, list[Any], bool]  # the model, its variables, and whether it is one of a repair
@@ -43,9 +46,14 @@ def version() -> str:
     return f"pychoco {of(pychoco.__name__)}"
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - no setting changes the model
-    posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
-    return Size({"integer": len(rules.domains)}, posted)
+def size(rules: Rules, settings: Settings) -> Size:
+    rules = posted(rules, settings["cages"])
+    stated = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints if not isinstance(c, AllowedSets))
+    choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
+    for choice in choices:
+        stated[f"AllDifferent {choice.role}"] += 1
+        stated[f"table {choice.role}"] += len(choice.scope)
+    return Size({"integer": len(rules.domains)} | ({"choice": len(choices)} if choices else {}), stated)
 
 
 def build(problem: Problem, order: Order) -> Model:
@@ -53,9 +61,9 @@ def build(problem: Problem, order: Order) -> Model:
 
     model = Choco()
     repairing = order.task is Task.REPAIR
-    domains = problem.rules.domains if repairing else problem.values
-    variables = [_variable(model, values) for values in domains]
-    for constraint in problem.constraints:
+    rules = posted(problem.rules, order.settings["cages"])
+    variables = [_variable(model, values) for values in (rules.domains if repairing else problem.values)]
+    for constraint in rules.constraints:
         post(constraint, model, variables, str(order.settings["alldifferent"]))
     if repairing:
         _keep_most(model, variables, problem)
@@ -121,3 +129,14 @@ def _(constraint: NotEqual, model: Any, variables: list[Any], consistency: str) 
 def _(constraint: Less, model: Any, variables: list[Any], consistency: str) -> None:  # noqa: ARG001
     a, b = constraint.scope
     model.arithm(variables[a], "<", variables[b]).post()
+
+
+@post.register
+def _(constraint: AllowedSets, model: Any, variables: list[Any], consistency: str) -> None:
+    """The variables differ, and for each a table has the pairs of a value and a set that has it."""
+    scope = [variables[v] for v in constraint.scope]
+    model.all_different(scope, consistency).post()
+    choice = model.intvar(0, len(constraint.sets) - 1)
+    pairs = [[value, at] for at, its in enumerate(constraint.sets) for value in its]
+    for variable in scope:
+        model.table([variable, choice], pairs).post()

@@ -14,15 +14,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, singledispatch
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
+from problems.sets import posted
+from workers.backends.contract import CAGES, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take, first
 
-HANDLES = (AllDifferent, Sum, NotEqual, Less)
+HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit": OUT_OF_TIME}
-PARAMETERS: dict[str, Parameter] = {}
+PARAMETERS = {"cages": CAGES}
 Values = frozenset[int]
 Wakes = tuple[tuple[Constraint, ...], ...]  # for each variable, the constraints over it
 NOTHING: Values = frozenset()
@@ -33,16 +34,17 @@ def version() -> str:
     return f"Python {platform.python_version()}"
 
 
-def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
-    posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
-    return Size({"integer": len(rules.domains)}, posted)
+def size(rules: Rules, settings: Settings) -> Size:
+    stated = Counter(f"{type(c).__name__} {c.role}" for c in posted(rules, settings["cages"]).constraints)
+    return Size({"integer": len(rules.domains)}, stated)
 
 
-def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001
-    left = list(_domains(problem.rules))
+def build(problem: Problem, order: Order) -> Model:
+    rules = posted(problem.rules, order.settings["cages"])
+    left = list(_domains(rules))
     for variable, value in problem.givens:
         left[variable] = frozenset((value,))
-    return left, problem.constraints, _wakes(problem.rules)
+    return left, rules.constraints, _wakes(rules)
 
 
 def search(model: Model, limit_s: float) -> Found:
@@ -109,9 +111,7 @@ def _with(last: int, value: int, constraint: Constraint, left: list[Values]) -> 
 def _(constraint: AllDifferent, left: list[Values]) -> Iterator[tuple[int, Values]]:
     """A settled value is nobody else's; and with as many values as variables, each value has its place."""
     scope = constraint.scope
-    for settled in scope:
-        if len(left[settled]) == 1:
-            yield from ((v, left[v] - left[settled]) for v in scope if v != settled)
+    yield from _unlike_settled(scope, left)
     everything = NOTHING.union(*(left[v] for v in scope))
     if len(everything) < len(scope):
         yield scope[0], NOTHING
@@ -130,6 +130,24 @@ def _(constraint: Sum, left: list[Values]) -> Iterator[tuple[int, Values]]:
     for v in constraint.scope:
         low, high = constraint.total - most + max(left[v]), constraint.total - least + min(left[v])
         yield v, frozenset(value for value in left[v] if low <= value <= high)
+
+
+@allowed.register
+def _(constraint: AllowedSets, left: list[Values]) -> Iterator[tuple[int, Values]]:
+    """Values of those sets that have every settled value, and whose values are all left to somebody."""
+    scope = constraint.scope
+    yield from _unlike_settled(scope, left)
+    settled = NOTHING.union(*(left[v] for v in scope if len(left[v]) == 1))
+    everything = NOTHING.union(*(left[v] for v in scope))
+    possible = (its for its in constraint.sets if settled.issubset(its) and everything.issuperset(its))
+    values = NOTHING.union(*possible)
+    yield from ((v, left[v] & values) for v in scope)
+
+
+def _unlike_settled(scope: tuple[int, ...], left: list[Values]) -> Iterator[tuple[int, Values]]:
+    for settled in scope:
+        if len(left[settled]) == 1:
+            yield from ((v, left[v] - left[settled]) for v in scope if v != settled)
 
 
 @allowed.register
