@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from problems.errors import ServiceError
 
@@ -20,6 +21,9 @@ MARKER = "cagematch:marker"  # a key that our workers keep in our Redis
 EMBEDDED_DATABASE = "sqlite:///scheduler.db"
 IN_MEMORY = "memory://"
 PROBE_S = 0.5
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)(.*)", re.DOTALL)  # who and where, and the rest
+USER = re.compile(r"(://[^:/?#@]*:).*@", re.DOTALL)
+ASKED_FOR = re.compile(r"([?&][^=&]*(?:pass|pwd|secret|token)[^=&]*=)[^&]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +58,16 @@ def find_connections() -> Connections:
 
 
 def without_password(url: str) -> str:
-    """An address fit to be shown."""
-    parts = urlsplit(url)
-    if not parts.password:
-        return url
-    return parts._replace(netloc=f"{parts.username or ''}:***@{parts.netloc.rpartition('@')[2]}").geturl()
+    """An address fit to be shown, however badly it is written."""
+    return ASKED_FOR.sub(r"\1***", USER.sub(r"\1***@", url))
 
 
 def _checked(database: str | None, broker: str | None) -> Connections:
     if not database or not broker:
         missing, there = (DATABASE, BROKER) if not database else (BROKER, DATABASE)
         raise ServiceError(f"{there} is set and {missing} is not; set both, or neither to work embedded")
+    _require_plain(DATABASE, [database], "postgresql://user:password@host/name or sqlite:///file")
+    _require_plain(BROKER, broker.split(";"), "redis://user:password@host:port/number or memory://")
     connections = Connections(database, broker, "environment")
     if connections.local_file and not connections.embedded:
         raise ServiceError(
@@ -72,6 +75,16 @@ def _checked(database: str | None, broker: str | None) -> Connections:
             "elsewhere could not reach the file. Use PostgreSQL, or the broker memory://"
         )
     return connections
+
+
+def _require_plain(name: str, addresses: list[str], expected: str) -> None:
+    """Refuse what could be read in two ways: a part of the password would be taken for a host's name, and be shown."""
+    for address in addresses:
+        found = ADDRESS.fullmatch(address)
+        cut = found and (found[1].count("@") > 1 or (":" in found[1] and "@" not in found[1] and "@" in found[2]))
+        if not found or cut:
+            hint = "a password's @ : / ? # ; and % are written %40 %3A %2F %3F %23 %3B %25"
+            raise ServiceError(f"{name} cannot be read; expected {expected}, where {hint}")
 
 
 def _dotenv() -> dict[str, str]:
