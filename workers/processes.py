@@ -16,6 +16,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+LOOK_AGAIN_S = 0.020  # between two looks for what dying processes have started; to look at a hundred takes 5 ms
 PPID, UTIME, STIME_OF_REAPED, THREADS, RSS = 1, 11, 15, 17, 21  # fields of /proc/pid/stat after the name, from 0
 LISTED = 4096 - 8  # bytes; a longer list of children may go on: the kernel cuts it at the end of a page
 GONE = (FileNotFoundError, ProcessLookupError)
@@ -174,16 +175,25 @@ def end_all(spare: Collection[int] = (), within_s: float = 10.0) -> Ended:
     over when nothing is left.
     """
     ended: Ended = {}
-    started = time.monotonic()
-    pause = 0.0005
+    deadline = time.monotonic() + within_s
     while left := descendants(os.getpid(), spare):
         kill(left)
-        ended |= reap()
-        if time.monotonic() - started > within_s:
+        ended |= _reap_all_of(left)
+        if time.monotonic() > deadline:
             break
+    return ended | reap()
+
+
+def _reap_all_of(pids: Collection[int], within_s: float = LOOK_AGAIN_S) -> Ended:
+    """Reap until all of these are, or it is time to look whether there are others by now."""
+    ended: Ended = {}
+    deadline = time.monotonic() + within_s
+    pause = 0.0005
+    while not ended.keys() >= set(pids) and time.monotonic() < deadline:
         time.sleep(pause)
         pause = min(0.005, pause * 1.2)  # gigabytes take the kernel a while to free
-    return ended | reap()
+        ended |= reap()
+    return ended
 
 
 def end_marked(mark: str, within_s: float = 2.0) -> None:

@@ -286,6 +286,21 @@ def chatter(problem: Problem, limit_s: float) -> None:
             os.write(descriptor, b"noise " * 10_000 + b"\n")
 
 
+@deed("flood")
+def flood(problem: Problem, limit_s: float) -> None:
+    """5 GB to standard output."""
+    noise = b"noise\n" * (MIB // 6)
+    for _ in range(5 << 10):
+        os.write(1, noise)
+
+
+@deed("flood-errors")
+def flood_errors(problem: Problem, limit_s: float) -> None:
+    """Standard error without end."""
+    while True:
+        os.write(2, b"noise\n" * 10_000)
+
+
 @deed("write-answers")
 def write_answers(problem: Problem, limit_s: float) -> None:
     os.write(4, b'{"n":1,"answer":"solution"}\nrubbish\n')
