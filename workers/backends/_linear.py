@@ -7,18 +7,20 @@ one call: what depends on the rules only is made once and kept, and no solver is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
 from problems.sets import posted
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
+from workers.backends._cuts import Cutting, chosen
+from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
+RELAXED = (Task.SOLVE,)  # a relaxation tells nothing of whole numbers, and so nothing of other solutions
 STATUS = {
     0: SOLVED,  # OPTIMAL
     1: SOLVED,  # FEASIBLE
@@ -27,38 +29,64 @@ STATUS = {
     4: FAILED,  # ABNORMAL
     5: FAILED,  # MODEL_INVALID
     6: OUT_OF_TIME,  # NOT_SOLVED
-    99: OUT_OF_TIME,  # HiGHS and PDLP answer in the bulk form's words: MPSOLVER_UNKNOWN_STATUS
+    # HiGHS and PDLP answer in the words of the bulk form: MPSOLVER_UNKNOWN_STATUS. At a limit what they had found is lost.
+    99: OUT_OF_TIME,
 }
+PARAMETERS = {"cages": CAGES}
 COUNTS = ("nodes", "iterations")  # what an engine counts; to be asked for more, it complains on stderr
-Model = tuple[Any, Direct]
+OPTIMAL, LATE = 0, 6
 HALF = 0.5  # solvers return 0.9999999 for 1
 WHOLE = 1e-3  # further from 0 and from 1 a value is fractional: the optimum of a relaxation, and no answer
 
 
-def version(engine: str) -> str:
-    """What the engine calls itself, and what brings it along where it does not say which version it is."""
-    import ortools
+class Model(NamedTuple):
+    """A loaded solver, the encoding of what it solves, and what its engine counts."""
 
-    told = str(_solver(engine).SolverVersion())
-    return told if any(symbol.isdigit() for symbol in told) else f"of OR-Tools {ortools.__version__}"
-
-
-def build(engine: str, problem: Problem, order: Order) -> Model:
-    """Load one binary an atom and one linear constraint a row; clues are bounds."""
-    solver = _solver(engine)
-    rules = posted(problem.rules, order.settings.get("cages", "sum"))
-    encoding = direct(rules)
-    solver.LoadModelFromProto(_program(rules))
-    for given in problem.givens:
-        solver.variable(encoding.number[given]).SetLb(1)
-    return solver, encoding
+    solver: Any
+    encoding: Direct
+    counts: Sequence[str]
 
 
-def search(model: Model, limit_s: float, counts: Sequence[str] = COUNTS) -> Found:
+def engine(name: str, counts: Sequence[str] = COUNTS) -> tuple[Callable[[], str], Callable[[Problem, Order], Model]]:
+    """The functions ``version`` and ``build`` of an engine; all others are the same for every one."""
+
+    def version() -> str:
+        """What the engine calls itself, and what brings it along where it does not say which version it is."""
+        import ortools
+
+        told = str(_solver(name).SolverVersion())
+        return told if any(symbol.isdigit() for symbol in told) else f"of OR-Tools {ortools.__version__}"
+
+    def build(problem: Problem, order: Order) -> Model:
+        """Load one binary an atom and one linear constraint a row; clues are bounds, or to be kept if possible."""
+        solver = _solver(name)
+        rules = posted(problem.rules, order.settings["cages"])
+        encoding = direct(rules)
+        solver.LoadModelFromProto(_program(rules))
+        givens = [solver.variable(encoding.number[given]) for given in problem.givens]
+        if order.task is Task.REPAIR:
+            _keep_most(solver, givens)
+        else:
+            for given in givens:
+                given.SetLb(1)
+        return Model(solver, encoding, counts)
+
+    return version, build
+
+
+def _keep_most(solver: Any, givens: Sequence[Any]) -> None:
+    """Maximise how many hold. Engines call optimal what is within 0.01 %: less than one, of any number of clues."""
+    objective = solver.Objective()
+    for given in givens:
+        objective.SetCoefficient(given, 1)
+    objective.SetMaximization()
+
+
+def search(model: Model, limit_s: float) -> Found:
     """Solve within the limit, which the linear solver takes in milliseconds."""
     from ortools.linear_solver.linear_solver_pb2 import MPSolutionResponse
 
-    solver, encoding = model
+    solver, encoding, counts = model
     solver.SetTimeLimit(max(1, int(limit_s * 1000)))
     native = solver.Solve()
     counters = {count: getattr(solver, count)() for count in counts}
@@ -66,7 +94,17 @@ def search(model: Model, limit_s: float, counts: Sequence[str] = COUNTS) -> Foun
         return Found(native, None, counters)
     told = MPSolutionResponse()
     solver.FillSolutionResponseProto(told)
-    return Found(native, read(encoding, told.variable_value), counters)
+    return Found(native, read(encoding, told.variable_value), counters, complete=native == OPTIMAL)
+
+
+def _forbid(model: Model, assignment: Sequence[int]) -> None:
+    """Add the cut to the solver, which hands its engine the whole model again with the next solve."""
+    cut = model.solver.Constraint(0, len(assignment) - 1)
+    for atom in chosen(model.encoding, assignment):
+        cut.SetCoefficient(model.solver.variable(atom), 1)
+
+
+enumerate_all = Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 
 def read(encoding: Direct, values: Iterable[float]) -> tuple[int, ...] | None:
@@ -100,5 +138,5 @@ def _solver(engine: str) -> Any:
 
 def size(rules: Rules, settings: Settings) -> Size:
     """Count the binaries and the rows by role."""
-    encoding = direct(posted(rules, settings.get("cages", "sum")))
+    encoding = direct(posted(rules, settings["cages"]))
     return Size({"binary": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))

@@ -6,19 +6,24 @@ with its expressions by reference. The solvers' own files name theirs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
+from problems.sets import posted
+from workers.backends._cuts import Cutting, chosen
 from workers.backends._linear import read, size
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order
+from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Take
 
-__all__ = ["HANDLES", "STATUS", "TASKS", "build", "search", "size"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "searches", "size"]
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
+PARAMETERS = {"cages": CAGES}
+OPTIMAL, LATE = (1, 1), (0, 0)
 # (status, sol_status): with a time limit PuLP says Optimal where only sol_status tells a limit.
 STATUS = {
     (1, 1): SOLVED,  # Optimal, optimal solution
@@ -30,18 +35,38 @@ STATUS = {
     (-2, -2): FAILED,  # Unbounded: a 0/1 program never is
     (-3, 0): FAILED,  # Undefined
 }
-Model = tuple[Any, list[Any], Direct]
 
 
-def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
+class Model(NamedTuple):
+    """A copy of the rules' program, and its variables, which it shares with every other copy."""
+
+    program: Any
+    atoms: list[Any]
+    encoding: Direct
+
+
+def build(problem: Problem, order: Order) -> Model:
     """Copy the rules' program and give its variables the bounds of the puzzle; it is of use until the next build."""
-    encoding = direct(problem.rules)
-    program, atoms = _program(problem.rules)
+    rules = posted(problem.rules, order.settings["cages"])
+    encoding = direct(rules)
+    kept, atoms = _program(rules)
     for atom in atoms:
         atom.lowBound, atom.varValue, atom.dj = 0, None, None
-    for given in problem.givens:
-        atoms[encoding.number[given]].lowBound = 1
-    return program.copy(), atoms, encoding
+    program = kept.copy()
+    givens = [atoms[encoding.number[given]] for given in problem.givens]
+    if order.task is Task.REPAIR:
+        _keep_most(program, givens)
+    else:
+        for given in givens:
+            given.lowBound = 1
+    return Model(program, atoms, encoding)
+
+
+def _keep_most(program: Any, givens: Sequence[Any]) -> None:
+    """Minimise less as many as hold. An optimum is one without a gap, or to HiGHS within 0.01 %: less than one."""
+    import pulp
+
+    program.setObjective(pulp.LpAffineExpression(dict.fromkeys(givens, -1)))
 
 
 @lru_cache(maxsize=64)
@@ -59,12 +84,28 @@ def _program(rules: Rules) -> tuple[Any, list[Any]]:
     return program, atoms
 
 
-def search(model: Model, solver: Any) -> Found:
-    """Solve with a solver of PuLP's, which has been told the limit."""
-    program, atoms, encoding = model
-    program.solve(solver)
-    native = (program.status, program.sol_status)
-    if STATUS.get(native) is not SOLVED:
-        return Found(native)
-    # A variable that presolve removed has no value in a solution file: it is 0.
-    return Found(native, read(encoding, [atom.varValue or 0 for atom in atoms]))
+Search = Callable[[Model, float], Found]
+Enumerate = Callable[[Model, float, Take], Found]
+
+
+def searches(solve: Callable[[Any, float], None]) -> tuple[Search, Enumerate]:
+    """The functions ``search`` and ``enumerate_all`` of a solver that is told a program and a limit in seconds."""
+
+    def search(model: Model, limit_s: float) -> Found:
+        program, atoms, encoding = model
+        solve(program, limit_s)
+        native = (program.status, program.sol_status)
+        if STATUS.get(native) is not SOLVED:
+            return Found(native)
+        # A variable that presolve removed has no value in a solution file: it is 0.
+        assignment = read(encoding, [atom.varValue or 0 for atom in atoms])
+        return Found(native, assignment, complete=native == OPTIMAL)
+
+    return search, Cutting(search, _forbid, STATUS, LATE).enumerate_all
+
+
+def _forbid(model: Model, assignment: Sequence[int]) -> None:
+    import pulp
+
+    atoms = (model.atoms[atom] for atom in chosen(model.encoding, assignment))
+    model.program.addConstraint(pulp.lpSum(atoms) <= len(assignment) - 1)

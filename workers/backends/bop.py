@@ -5,27 +5,9 @@ Documentation: ``bop_parameters.proto``, and OR-Tools' ``pywraplp``, through whi
 
 from __future__ import annotations
 
-from typing import Any
+from workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASKS, engine, enumerate_all, search, size
 
-from problems.problem import Problem
-from workers.backends import _linear
-from workers.backends._linear import HANDLES, STATUS, TASKS, size
-from workers.backends.contract import CAGES, Found, Order
-
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 ENGINE = "BOP"
-COUNTS = ()  # it counts neither nodes nor iterations
-PARAMETERS = {"cages": CAGES}
-
-
-def version() -> str:
-    return _linear.version(ENGINE)
-
-
-def build(problem: Problem, order: Order) -> Any:
-    return _linear.build(ENGINE, problem, order)
-
-
-def search(model: Any, limit_s: float) -> Found:
-    return _linear.search(model, limit_s, COUNTS)
+version, build = engine(ENGINE, counts=())  # it counts neither nodes nor iterations

@@ -5,22 +5,9 @@ Documentation: the CBC User Guide, and OR-Tools' ``pywraplp``, through which it 
 
 from __future__ import annotations
 
-from typing import Any
+from workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASKS, engine, enumerate_all, search, size
 
-from problems.problem import Problem
-from workers.backends import _linear
-from workers.backends._linear import HANDLES, STATUS, TASKS, search, size
-from workers.backends.contract import CAGES, Order
-
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 ENGINE = "CBC"
-PARAMETERS = {"cages": CAGES}
-
-
-def version() -> str:
-    return _linear.version(ENGINE)
-
-
-def build(problem: Problem, order: Order) -> Any:
-    return _linear.build(ENGINE, problem, order)
+version, build = engine(ENGINE)

@@ -5,27 +5,10 @@ Documentation: the CLP User Guide, and OR-Tools' ``pywraplp``, through which it 
 
 from __future__ import annotations
 
-from typing import Any
-
-from problems.problem import Problem
-from workers.backends import _linear
-from workers.backends._linear import HANDLES, STATUS, TASKS, size
-from workers.backends.contract import Found, Order, Parameter
+from workers.backends._linear import HANDLES, PARAMETERS, STATUS, engine, search, size
+from workers.backends._linear import RELAXED as TASKS
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
 ENGINE = "CLP"
-COUNTS = ("iterations",)
-PARAMETERS: dict[str, Parameter] = {}
-
-
-def version() -> str:
-    return _linear.version(ENGINE)
-
-
-def build(problem: Problem, order: Order) -> Any:
-    return _linear.build(ENGINE, problem, order)
-
-
-def search(model: Any, limit_s: float) -> Found:
-    return _linear.search(model, limit_s, COUNTS)
+version, build = engine(ENGINE, counts=("iterations",))

@@ -6,14 +6,18 @@ hands it to a new solver in each run, and clues are bounds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
+from problems.sets import posted
+from workers.backends._cuts import Cutting, chosen
 from workers.backends._linear import read, size
 from workers.backends.contract import (
+    CAGES,
     FAILED,
     OUT_OF_TIME,
     REFUTED,
@@ -24,15 +28,18 @@ from workers.backends.contract import (
     Parameter,
 )
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
+OPTIMAL, LATE = "kOptimal", "kTimeLimit"
+FEASIBLE = "kTimeLimit with a solution"  # the library says this in two words
 STATUS = {
-    "kOptimal": SOLVED,
+    OPTIMAL: SOLVED,
+    FEASIBLE: SOLVED,
     "kInfeasible": REFUTED,
     "kUnboundedOrInfeasible": REFUTED,  # a 0/1 program is never unbounded
-    "kTimeLimit": OUT_OF_TIME,
+    LATE: OUT_OF_TIME,
     "kInterrupt": OUT_OF_TIME,
     "kHighsInterrupt": OUT_OF_TIME,
     **dict.fromkeys(("kLoadError", "kModelError", "kPresolveError", "kSolveError", "kPostsolveError"), FAILED),
@@ -42,8 +49,14 @@ STATUS = {
         ("kObjectiveBound", "kObjectiveTarget", "kIterationLimit", "kSolutionLimit", "kMemoryLimit"), FAILED
     ),
 }
-PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
-Model = tuple[Any, Direct]
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+
+
+class Model(NamedTuple):
+    """A solver with its program, and the encoding of that."""
+
+    solver: Any
+    encoding: Direct
 
 
 def version() -> str:
@@ -55,27 +68,48 @@ def version() -> str:
 def build(problem: Problem, order: Order) -> Model:
     import highspy
 
-    encoding = direct(problem.rules)
+    rules = posted(problem.rules, order.settings["cages"])
+    encoding = direct(rules)
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("random_seed", order.seed & SEED_MOST)
-    solver.passModel(_program(problem.rules))
+    solver.passModel(_program(rules))
     for given in problem.givens:
-        solver.changeColBounds(encoding.number[given], 1, 1)
-    return solver, encoding
+        if order.task is Task.REPAIR:
+            # As many as can be are kept. A gap of 0.01 % is called optimal: less than one, of any number of clues.
+            solver.changeColCost(encoding.number[given], -1)
+        else:
+            solver.changeColBounds(encoding.number[given], 1, 1)
+    return Model(solver, encoding)
 
 
 def search(model: Model, limit_s: float) -> Found:
+    import highspy
+
     solver, encoding = model
     solver.setOptionValue("time_limit", limit_s)
     solver.run()
     native = solver.getModelStatus().name
     told = solver.getInfo()
     counters = {"nodes": max(0, told.mip_node_count), "iterations": told.simplex_iteration_count}
-    if native != "kOptimal":
+    if native == LATE and told.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+        native = FEASIBLE
+    if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)
-    return Found(native, read(encoding, solver.getSolution().col_value), counters)
+    assignment = read(encoding, solver.getSolution().col_value)
+    return Found(native, assignment, counters, complete=native == OPTIMAL)
+
+
+def _forbid(model: Model, assignment: Sequence[int]) -> None:
+    import highspy
+    import numpy as np
+
+    atoms = np.array(chosen(model.encoding, assignment), dtype=np.int32)
+    model.solver.addRow(-highspy.kHighsInf, len(atoms) - 1, len(atoms), atoms, np.ones(len(atoms)))
+
+
+enumerate_all = Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 
 @lru_cache(maxsize=64)

@@ -6,14 +6,11 @@ Documentation: PuLP's reference of ``PULP_CBC_CMD``.
 from __future__ import annotations
 
 import tempfile
+from typing import Any
 
-from workers.backends import _pulp
-from workers.backends._pulp import HANDLES, STATUS, TASKS, Model, build, size
-from workers.backends.contract import Found, Parameter
+from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, searches, size
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
-
-PARAMETERS: dict[str, Parameter] = {}
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 
 def version() -> str:
@@ -27,10 +24,13 @@ def version() -> str:
     return f"{cbc} (PuLP {pulp.VERSION})"
 
 
-def search(model: Model, limit_s: float) -> Found:
+def _solve(program: Any, limit_s: float) -> None:
     import pulp
 
     with tempfile.TemporaryDirectory() as folder:
         solver = pulp.PULP_CBC_CMD(msg=False, threads=1, timeLimit=limit_s)
         solver.tmpDir = folder
-        return _pulp.search(model, solver)
+        program.solve(solver)
+
+
+search, enumerate_all = searches(_solve)

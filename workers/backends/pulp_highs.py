@@ -5,13 +5,11 @@ Documentation: PuLP's reference of ``HiGHS``.
 
 from __future__ import annotations
 
-from workers.backends import _pulp
-from workers.backends._pulp import HANDLES, STATUS, TASKS, Model, build, size
-from workers.backends.contract import Found, Parameter
+from typing import Any
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, searches, size
 
-PARAMETERS: dict[str, Parameter] = {}
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 
 def version() -> str:
@@ -23,7 +21,10 @@ def version() -> str:
     return f"{of(highspy.__name__)} (PuLP {pulp.VERSION})"
 
 
-def search(model: Model, limit_s: float) -> Found:
+def _solve(program: Any, limit_s: float) -> None:
     import pulp
 
-    return _pulp.search(model, pulp.HiGHS(msg=False, threads=1, timeLimit=limit_s))
+    program.solve(pulp.HiGHS(msg=False, threads=1, timeLimit=limit_s))
+
+
+search, enumerate_all = searches(_solve)

@@ -6,24 +6,30 @@ copies it (``Model(sourceModel=…, origcopy=True)``, SCIP's own ``SCIPcopyOrig`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from problems.outcome import Task
 from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, Row, direct
+from problems.sets import posted
+from workers.backends._cuts import Cutting, chosen
 from workers.backends._linear import read, size
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter
+from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 HANDLES = ENCODED
-TASKS = (Task.SOLVE,)
+TASKS = tuple(Task)
+OPTIMAL, LATE = "optimal", "timelimit"
+FEASIBLE = "timelimit with a solution"  # the library says this in two words
 STATUS = {
-    "optimal": SOLVED,
+    OPTIMAL: SOLVED,
+    FEASIBLE: SOLVED,
     "infeasible": REFUTED,
     "inforunbd": REFUTED,  # a 0/1 program is never unbounded
-    "timelimit": OUT_OF_TIME,
+    LATE: OUT_OF_TIME,
     "userinterrupt": OUT_OF_TIME,
     "terminate": OUT_OF_TIME,
     **dict.fromkeys(("unknown", "unbounded"), FAILED),
@@ -31,8 +37,15 @@ STATUS = {
     **dict.fromkeys(("nodelimit", "totalnodelimit", "stallnodelimit", "gaplimit", "memlimit", "sollimit"), FAILED),
     **dict.fromkeys(("bestsollimit", "restartlimit", "primallimit", "duallimit"), FAILED),
 }
-PARAMETERS = {"seed": Parameter(-1, least=-1, help="random seed shift; -1 takes the batch's")}
-Model = tuple[Any, list[Any], Direct]
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed shift; -1 takes the batch's")}
+
+
+class Model(NamedTuple):
+    """A copy of the rules' program, its variables, and the encoding of it."""
+
+    program: Any
+    atoms: list[Any]
+    encoding: Direct
 
 
 def version() -> str:
@@ -45,15 +58,21 @@ def version() -> str:
 def build(problem: Problem, order: Order) -> Model:
     import pyscipopt
 
-    encoding = direct(problem.rules)
-    model = pyscipopt.Model(sourceModel=_program(problem.rules), origcopy=True)
-    model.hideOutput()
-    model.setParam("randomization/randomseedshift", order.seed & SEED_MOST)
-    named = {atom.name: atom for atom in model.getVars()}
+    rules = posted(problem.rules, order.settings["cages"])
+    encoding = direct(rules)
+    program = pyscipopt.Model(sourceModel=_program(rules), origcopy=True)
+    program.hideOutput()
+    program.setParam("randomization/randomseedshift", order.seed & SEED_MOST)
+    named = {atom.name: atom for atom in program.getVars()}
     atoms = [named[f"a{a}"] for a in range(len(encoding.atoms))]
-    for given in problem.givens:
-        model.chgVarLb(atoms[encoding.number[given]], 1)
-    return model, atoms, encoding
+    givens = [atoms[encoding.number[given]] for given in problem.givens]
+    if order.task is Task.REPAIR:
+        # As many as can be are kept. No gap but none at all is called optimal.
+        program.setObjective(pyscipopt.quicksum(givens), "maximize")
+    else:
+        for given in givens:
+            program.chgVarLb(given, 1)
+    return Model(program, atoms, encoding)
 
 
 def search(model: Model, limit_s: float) -> Found:
@@ -62,10 +81,25 @@ def search(model: Model, limit_s: float) -> Found:
     program.optimize()
     native = str(program.getStatus())
     counters = {"nodes": int(program.getNTotalNodes())}
-    if native != "optimal":
+    if native == LATE and program.getNSols():
+        native = FEASIBLE
+    if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)
     solution = program.getBestSol()
-    return Found(native, read(encoding, [program.getSolVal(solution, atom) for atom in atoms]), counters)
+    assignment = read(encoding, [program.getSolVal(solution, atom) for atom in atoms])
+    return Found(native, assignment, counters, complete=native == OPTIMAL)
+
+
+def _forbid(model: Model, assignment: Sequence[int]) -> None:
+    """Go back to the program as it was told, which alone can be changed, and add the cut."""
+    import pyscipopt
+
+    program, atoms, encoding = model
+    program.freeTransform()
+    program.addCons(pyscipopt.quicksum(atoms[atom] for atom in chosen(encoding, assignment)) <= len(assignment) - 1)
+
+
+enumerate_all = Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 
 @lru_cache(maxsize=64)
