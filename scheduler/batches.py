@@ -38,7 +38,10 @@ NAMED = 5  # names that a message lists
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch is to measure. ``limit``: puzzles taken from each set, None for all of them."""
+    """What a batch is to measure. ``limit``: puzzles taken from each set, None for all of them.
+
+    ``again``: the batch that this one repeats, with its very puzzles in their order.
+    """
 
     sets: list[int]
     configurations: list[spelled.Configuration]
@@ -49,6 +52,9 @@ class Plan:
     limit: int | None = None
     name: str | None = None
     asked: Asked = SOLVING
+    permuted: bool = False
+    priority: int = 0
+    again: int | None = None
 
 
 def require_free(engine: Engine, name: str) -> None:
@@ -68,7 +74,7 @@ def require_free(engine: Engine, name: str) -> None:
 def create(engine: Engine, plan: Plan) -> int:
     """Store a batch with its shuffled puzzles and its shards, all at once; nothing is sent yet."""
     with writing(engine) as connection:
-        puzzles = _puzzles(connection, plan)
+        puzzles = _order_of(connection, plan.again) if plan.again else _puzzles(connection, plan)
         values: dict[str, Any] = {
             "name": plan.name,
             "state": BatchState.ACTIVE,
@@ -79,6 +85,10 @@ def create(engine: Engine, plan: Plan) -> int:
             "repeats": plan.repeats,
             "seed": plan.seed,
             "puzzles": len(puzzles),
+            "taken": plan.limit,
+            "permuted": plan.permuted,
+            "priority": plan.priority,
+            "again": plan.again,
             "versions": {"cagematch": program_version(), "python": platform.python_version()},
         }
         inserted = connection.execute(insert(Batch).values(created_at=now(), **values).returning(Batch.id))
@@ -89,6 +99,35 @@ def create(engine: Engine, plan: Plan) -> int:
         connection.execute(insert(BatchPuzzle), order)
         add_to(connection, batch_id, plan.configurations)
     return batch_id
+
+
+def plan_again(engine: Engine, batch_id: int) -> Plan:
+    """What a batch measured, to be measured again. Raises ConfigurationError for what is known no longer."""
+    sets = select(BatchSet.set_id).where(BatchSet.batch_id == batch_id).order_by(BatchSet.position)
+    with reading(engine) as connection:
+        batch = connection.execute(select(Batch.__table__).where(Batch.id == batch_id)).one()
+        texts = connection.scalars(_texts(batch_id).order_by(BatchConfiguration.position)).all()
+        return Plan(
+            sets=list(connection.scalars(sets)),
+            configurations=[spelled.configuration(text) for text in texts],
+            timeout_s=batch.timeout_s,
+            memory_mib=batch.memory_mib,
+            repeats=batch.repeats,
+            seed=batch.seed,
+            limit=batch.taken,
+            asked=Asked(Task(batch.task), batch.bound or SOLVING.bound),
+            permuted=batch.permuted,
+            priority=batch.priority,
+            again=batch_id,
+        )
+
+
+def free_name(engine: Engine, name: str) -> str:
+    """The name, or with a number behind it where it is taken."""
+    with reading(engine) as connection:
+        taken = set(connection.scalars(select(Batch.name).where(Batch.name.startswith(name, autoescape=True))))
+    names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in names if each not in taken)
 
 
 def add_configurations(engine: Engine, batch_id: int, configurations: list[spelled.Configuration]) -> int:
@@ -188,6 +227,11 @@ def _texts(batch_id: int) -> Any:
         .join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
         .where(BatchConfiguration.batch_id == batch_id)
     )
+
+
+def _order_of(connection: Connection, batch_id: int) -> list[int]:
+    query = select(BatchPuzzle.puzzle_id).where(BatchPuzzle.batch_id == batch_id).order_by(BatchPuzzle.position)
+    return list(connection.scalars(query))
 
 
 def _puzzles(connection: Connection, plan: Plan) -> list[int]:

@@ -19,7 +19,7 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command; no traceback reaches a user who did not ask for it with ``--debug``."""
-    from scheduler.cli import batches, checking, results, services  # noqa: F401 - each registers its commands
+    from scheduler.cli import batches, checking, results, services, submitting  # noqa: F401 - each registers its commands
 
     debug = "--debug" in sys.argv
     # Whoever started us may have closed the descriptors.

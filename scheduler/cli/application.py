@@ -40,6 +40,8 @@ LONGEST_S = 7 * 24 * 3600.0
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
 Batch = Annotated[str | None, typer.Argument(metavar="BATCH", help="Number or name of a batch; the newest by default.")]
 
+Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress until the batch is done.")]
+
 
 @app.callback()
 def _root(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from problems.outcome import Task
+    from scheduler.experiments import Listed
     from scheduler.loading import Loaded
     from workers.configurations import Configuration
     from workers.connections import Connections
@@ -43,17 +44,21 @@ def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool
     work(connections, engine, batch_id, wait=wait)
 
 
-def load(words: list[str], kind: str | None, form: str | None, *, skip_invalid: bool) -> list[Loaded]:
+def load(listed: list[Listed], *, skip_invalid: bool) -> list[Loaded]:
     """Read every file before anything is stored; name the faults of all of them together."""
     from scheduler import loading
 
     loaded, faults, total = [], [], 0
-    for word in dict.fromkeys(words):
+    for one in dict.fromkeys(listed):
         try:
-            loaded.append(loading.load(loading.find_source(word), kind, form, skip_invalid=skip_invalid))
+            found = loading.load(loading.find_source(one.file), one.kind, one.format, skip_invalid=skip_invalid)
         except FileError as error:
             faults += error.faults
             total += error.total
+            continue
+        if one.sha256 not in (None, found.digest):
+            notes().print(f"{one.file} does not hold the puzzles that the experiment was made with", style="yellow")
+        loaded.append(found)
     if faults:
         raise FileError(faults, total)
     return loaded

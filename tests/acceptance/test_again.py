@@ -1,0 +1,102 @@
+"""A comparison described in a file, made from a batch, and done again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+from looking import stored
+
+EXPERIMENT = """
+name = "strategies"
+puzzles = ["hard", "mine/first.txt"]
+solvers = ["cp-min-size", "cp-sat-fast"]
+timeout = "10s"
+repeat = 2
+seed = 7
+permute = true
+limit = 2
+"""
+
+CHANGES = (
+    "UPDATE host SET facts = json_set(facts, '$.processor', 'Z80', '$.cores', 99), digest = 'another'",
+    """UPDATE worker SET versions = json_set(versions, '$."legacy-cp"', '1.0'), reference_s = 9""",
+    "UPDATE batch SET versions = json_set(versions, '$.cagematch', '0.0.1')",
+)
+
+
+def runs(scheduler, batch):
+    return [json.loads(line) for line in scheduler("export", batch, "-", "--format", "jsonl").stdout.splitlines()]
+
+
+def what(rows):
+    """What each run was, whenever and however long."""
+    kept = ("set", "puzzle", "configuration", "repeat", "seed", "solution", "status")
+    return sorted(tuple(str(row[name]) for name in kept) for row in rows)
+
+
+def test_an_experiment_comes_back_from_its_batch(scheduler):
+    mine = scheduler.folder / "mine"
+    mine.mkdir()
+    (mine / "first.txt").write_text("1.3.3.1.2.4.4.2.\n")
+    (scheduler.folder / "first.toml").write_text(EXPERIMENT)
+
+    scheduler("submit", "first.toml")
+    scheduler("export", "--experiment", "strategies", "again.toml")
+    scheduler("submit", "again.toml")
+    scheduler("submit", "first.toml", "--repeat", 1, "-s", "cp-min-size")
+
+    assert len(runs(scheduler, 1)) == 3 * 2 * 2
+    assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))
+    assert {row["configuration"] for row in runs(scheduler, 3)} == {"cp-min-size"}
+    assert len(runs(scheduler, 3)) == 3
+    names = [batch["name"] for batch in json.loads(scheduler("status", "--json").stdout)["batches"]]
+    assert sorted(names) == ["strategies", "strategies-2", "strategies-3"]
+
+
+def test_puzzles_that_are_not_those_of_the_experiment_are_told(scheduler):
+    (scheduler.folder / "mine.txt").write_text("1.3.3.1.2.4.4.2.\n")
+    scheduler("submit", "mine.txt", "-s", "cp-min-size")
+    scheduler("export", "--experiment", 1, "again.toml")
+    (scheduler.folder / "mine.txt").write_text("1.3.3.1.2.4.4.21\n")
+
+    told = scheduler("submit", "again.toml").stderr
+
+    assert "mine.txt does not hold the puzzles that the experiment was made with" in told
+
+
+def test_a_faulty_experiment_stores_nothing(scheduler):
+    (scheduler.folder / "bad.toml").write_text('puzzles = ["hard", "../up.txt"]\nrepeat = 0\n')
+
+    told = scheduler("submit", "bad.toml", code=2).stderr
+
+    assert "bad.toml:1: puzzles: found '../up.txt', which is not below the experiment's folder" in told
+    assert "bad.toml:2: repeat: found 0" in told
+    assert not any(stored(scheduler.folder).values())
+
+
+def test_a_batch_is_done_again(scheduler):
+    scheduler("submit", "hard", "--limit", 3, "-s", "cp-min-size", "--repeat", 2, "--seed", 5)
+
+    told = scheduler("rerun", 1)
+
+    assert "batch 2 does batch 1 again" in told.stderr
+    assert "same machine, versions and limits as batch 1" in told.stderr
+    assert "× the time of batch 1" in told.stderr
+    assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))
+
+
+def test_what_is_not_as_it_was_is_told(scheduler):
+    scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size")
+    with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
+        for change in CHANGES:
+            database.execute(change)
+
+    told = scheduler("rerun", 1).stderr
+
+    assert "warning: processor: Z80 then, " in told
+    assert "warning: cores: 99 then, " in told
+    assert "warning: legacy-cp was 1.0, and is " in told
+    assert "warning: cagematch was 0.0.1, and is " in told
+    assert "faster now: the machine differs" in told
