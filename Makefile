@@ -22,7 +22,7 @@ COMPOSE ?= $(shell if docker compose version >/dev/null 2>&1; then echo docker c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint type bench up down lock clean wheel
+.PHONY: help demo test lint type audit bench up down lock clean wheel
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ lint: $(DEV) ## Check style, formatting, and that imports go one way
 type: $(DEV) ## Check types
 	$(BIN)/mypy
 
+audit: $(DEV) ## Look for unsafe code, and for known vulnerabilities of the locked libraries
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive problems models migrations workers scheduler
+	$(BIN)/python scripts/audit.py requirements-dev.lock
+
 bench: $(DEV) ## Measure the pipeline against a bare loop, plain Celery and a raw insert
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -57,7 +61,7 @@ down: ## Stop them; the database stays in its volume
 lock: $(MADE) ## Renew both locks from pyproject.toml
 	$(PIP) install --quiet --upgrade uv
 	$(BIN)/uv pip compile $(LOCKING) --extra monitor --output-file requirements.lock pyproject.toml
-	$(BIN)/uv pip compile $(LOCKING) --extra monitor --extra dev --constraint requirements.lock \
+	$(BIN)/uv pip compile $(LOCKING) --extra all --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock pyproject.toml
 
 wheel: $(DEV) ## Build the wheel and the source archive into dist/
@@ -92,7 +96,7 @@ $(RUNTIME): $(MADE) requirements.lock pyproject.toml
 	@touch $@
 
 $(DEV): $(MADE) requirements-dev.lock pyproject.toml
-	@echo "Installing the locked libraries and development tools into $(VENV) (some 550 MB; half a minute)"
+	@echo "Installing the locked libraries and development tools into $(VENV) (some 750 MB; a minute)"
 	@$(PIP) install --quiet --require-hashes --requirement requirements-dev.lock
 	@$(PIP) install --quiet --no-deps --editable .
 	@touch $@
