@@ -1,0 +1,28 @@
+"""Hostile backends beside real solves of three pools: none is told wrongly, leaves anything, or harms another's run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from commanding import ROOT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pool", ["cp-sat", "legacy-cp", "mip"])
+def test_every_hostile_backend_is_told_rightly_and_leaves_nothing_in_each_pool(pool: str) -> None:
+    """How late a run may end depends on the machine; ``scripts/cage_fight.py`` by itself says when one is late."""
+    command = [sys.executable, ROOT / "scripts" / "cage_fight.py", "--runs", "2", "--pool", pool]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+
+    told = subprocess.run(
+        [*command, "--within", "5", "--never", "5"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    rows = [line.split() for line in told.stdout.splitlines()[2:]]
+    print(told.stdout)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert [row[-1] for row in rows[:-1]] == ["ok"] * 11
+    assert int(rows[-1][2]) > 0
