@@ -130,6 +130,7 @@ def test_four_pools_find_what_an_embedded_submit_finds(fleet: Fleet, scheduler: 
     assert "easy" in fleet.command("report").stdout
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("folder", [ROOT, None], ids=["in the project", "elsewhere"])
 def test_plain_celery_serves_what_was_submitted_before_it_came(fleet: Fleet, folder: Path | None):
     told = fleet.command("submit", HARD, "-s", "scip", "-s", "cp-min-size", "--limit", 2).text
@@ -170,6 +171,7 @@ def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet)
     fleet.command("cancel", 1)
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet: Fleet):
     first = fleet.start("other")

@@ -83,6 +83,7 @@ def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
     assert any(name.startswith("migrations/versions/") for name in names)
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
     home = tmp_path / "venv"

@@ -31,6 +31,7 @@ def finish(scheduler):
     assert all((row["runs"], row["wrong"], row["error"]) == (LIMIT, 0, 0) for row in report(scheduler))
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_killed_it_leaves_no_process_and_can_be_resumed(scheduler):
     process = begin(scheduler)

@@ -9,6 +9,7 @@ import signal
 import uuid
 from typing import Any
 
+import pytest
 import redis
 from commanding import make_scheduler, until
 
@@ -73,6 +74,7 @@ NO_ENVELOPES += [altered(properties=TAG | {"delivery_info": {"exchange": "", "ro
 POISON = WRONG_ARGUMENTS + WRONG_BODIES + WRONG_HEADERS_EACH + NO_ENVELOPES
 
 
+@pytest.mark.smoke
 def test_what_is_no_shard_is_dropped_and_told_and_the_next_shard_is_solved(tmp_path, postgres_url, redis_url):
     folder = tmp_path / "shared"
     folder.mkdir()

@@ -8,6 +8,7 @@ from looking import HARD, exported, report, rows, stored
 EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_default_configurations_solve_all_hard_puzzles(scheduler):
     told = scheduler("submit", "hard", "--timeout", "60s").stdout  # the default may be too short for a slow machine

@@ -174,6 +174,7 @@ def lacks(chosen: Configuration, problem: Problem) -> bool:
     return not all(isinstance(constraint, load(chosen.backend).HANDLES) for constraint in problem.constraints)
 
 
+@pytest.mark.smoke
 def test_every_backend_of_the_original_comparison_is_installed():
     required = [name for name, found in BACKENDS.items() if not found.optional]
 
@@ -219,6 +220,7 @@ def test_sums_and_inequalities_are_handled_as_well(chosen: Configuration, which:
     assert which in WITHOUT or problem.is_solution(found.assignment)
 
 
+@pytest.mark.smoke
 def test_the_warm_up_is_solved_at_once(chosen: Configuration):
     measured(chosen, WARM_UP, LIMIT_S)
 
