@@ -1,8 +1,8 @@
 """Rivals of our builds: the same formulation, told to the library directly through an interface that it documents.
 
 A module here has ``interfaces(backend)``: what documentation calls an interface, and a function that builds through it
-what the backend's ``build`` builds, with all that one new puzzle needs, out of what does not depend on the puzzle. It
-returns what the backend's ``search`` takes, but for CP-SAT: there the library's own model and solver.
+what the backend's ``build`` builds, with all that one new puzzle needs, out of what does not depend on the puzzle: the
+library's model or solver, and what else is needed to read its answer.
 """
 
 from __future__ import annotations

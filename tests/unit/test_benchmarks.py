@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from families import alone
+from rivals_solved import solved
 
 from benchmarks import bare, builds, loading, starting, tuned
 from benchmarks.figures import figures
 from benchmarks.pairs import Figure, Side, in_turns, measure
-from benchmarks.rivals import RIVALS, interfaces
+from benchmarks.rivals import RIVALS
 from benchmarks.written import HEAD, sections, write
-from problems.problem import Problem
-from problems.rewrite import direct
-from workers.backends import BACKENDS, load, version
-from workers.backends.contract import Order
+from workers.backends import BACKENDS, version
 from workers.configurations import configuration
-from workers.solving import problem_of
 
 
 def side(command: str, *rates: float) -> Side:
@@ -87,36 +82,8 @@ def test_every_backend_has_a_rival_for_its_build():
 @pytest.mark.parametrize("word", [word for word in RIVALS if version(word.partition(":")[0])])
 def test_what_a_rival_builds_is_the_puzzle(word: str):
     """Through every documented interface, one puzzle after another: nothing of the first is left in the next."""
-    for name, solved in alone(configuration(word).backend, _solved, word).items():
-        assert solved, f"{word} through {name}"
-
-
-def _solved(word: str) -> dict[str, bool]:
-    chosen = configuration(word)
-    puzzles = [problem_of("sudoku", text) for text in TINY]
-    order = Order(chosen.settings, 1)
-    return {
-        name: all(problem.is_solution(_answer(word, build(problem, order), problem)) for problem in puzzles)
-        for name, build in interfaces(word).items()
-    }
-
-
-def _answer(word: str, model: Any, problem: Problem) -> Sequence[int]:
-    """What a backend's own search finds, but where a rival's model is another than the backend's."""
-    if word.startswith("cp-sat"):
-        program, solver = model
-        solver.solve(program)
-        found = list(solver.response_proto.solution)
-        return direct(problem.rules).decode([value == 1 for value in found]) or () if "bool" in word else found
-    if word == "clingo" and (chosen := _shown(model[0])):
-        return direct(problem.rules).decode([atom in chosen for atom in range(len(direct(problem.rules).atoms))]) or ()
-    return load(configuration(word).backend).search(model, 60.0).assignment or ()
-
-
-def _shown(control: Any) -> set[int]:
-    """The atoms that a ground text has names for."""
-    with control.solve(yield_=True) as handle:
-        return {symbol.arguments[0].number for symbol in handle.model().symbols(shown=True)}
+    for name, right in alone(configuration(word).backend, solved, word, TINY).items():
+        assert right, f"{word} through {name}"
 
 
 def test_builds_are_measured_in_turns_beside_the_interface_that_is_named():
