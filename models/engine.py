@@ -12,13 +12,18 @@ from urllib.parse import quote
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.pool import StaticPool
 
 from problems.errors import ServiceError
 
 BUSY_S = 30
-CONNECT_S = 10
+CONNECT_S = 5
+# A connection whose other end says nothing any more, as its network was cut, is given up after some ten seconds.
+SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+# What is raised where a database is away, going away or not itself: to try again later may help.
+AWAY = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
 # A slot holds a connection for milliseconds at a time, so that far fewer than there are slots will do; a server
 # has 100 for all its clients.
 POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}
@@ -42,7 +47,7 @@ def open_engine(url: str, *, reads_only: bool = False) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    told = {"connect_timeout": CONNECT_S, "application_name": "cagematch"}
+    told = {"connect_timeout": CONNECT_S, "application_name": "cagematch"} | SILENCE
     arguments = {name: value for name, value in told.items() if name not in parsed.query}
     return create_engine(parsed, pool_pre_ping=True, connect_args=arguments, **POOL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from typing import Any, NoReturn
 
@@ -14,6 +15,17 @@ from workers.pools import POOLS, installed, queues
 from workers.topology import usable_cores
 
 TASK = "cagematch.solve_shard"
+# A connection to Redis whose other end says nothing any more, as its network was cut, is given up after ten seconds.
+ALIVE: dict[str, Any] = {
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "socket_keepalive_options": {
+        socket.TCP_KEEPIDLE: 5,
+        socket.TCP_KEEPINTVL: 2,
+        socket.TCP_KEEPCNT: 3,
+        socket.TCP_USER_TIMEOUT: 10_000,
+    },
+}
 VISIBILITY_S = 3600  # Redis hands an unacknowledged message out again after this; far above a shift
 
 
@@ -33,6 +45,7 @@ def make_app(connections: Connections | None = None, only_batch: int | None = No
     app = App("cagematch")
     app.connections = connections or find_connections()
     app.only_batch = only_batch
+    app.consumer = None
     app.conf.update(_settings(app.connections))
     TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "workers.redis_transport:Transport"))
     app.autodiscover_tasks(["workers"], force=True)
@@ -43,16 +56,18 @@ def make_app(connections: Connections | None = None, only_batch: int | None = No
 
 
 def _settings(connections: Connections) -> dict[str, Any]:
-    options: dict[str, Any] = {"visibility_timeout": VISIBILITY_S}
+    options: dict[str, Any] = {"visibility_timeout": VISIBILITY_S} | ALIVE
     if connections.embedded:
         options = {"polling_interval": 0.01}  # otherwise its queues are looked at once a second
     return {
         "broker_url": connections.broker,
         "broker_transport_options": options,
         "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,  # an outage ends some day
         "worker_pool": "threads",
         "worker_concurrency": len(usable_cores()),
         "worker_prefetch_multiplier": 1,
+        "worker_enable_prefetch_count_reduction": False,
         "worker_hijack_root_logger": not connections.embedded,
         "worker_redirect_stdouts": False,
         "worker_enable_remote_control": not connections.embedded,

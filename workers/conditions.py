@@ -54,14 +54,15 @@ class Conditions:
 
     def store(self, connection: Connection) -> int:
         """Write what has been seen so far; return the row's number."""
-        values = self._seen()
-        if self._id is None:
+        values = self.seen()
+        # The transaction that made it may have failed.
+        there = self._id and connection.execute(update(Shift).where(Shift.id == self._id).values(**values)).rowcount
+        if self._id is None or not there:
             made = insert(Shift).values(began_at=now(), **self._same, **values).returning(Shift.id)
             self._id = int(connection.execute(made).scalar_one())
-        else:
-            connection.execute(update(Shift).where(Shift.id == self._id).values(**values))
         return self._id
 
-    def _seen(self) -> dict[str, Any]:
+    def seen(self) -> dict[str, Any]:
+        """What the host was like up to now."""
         strain = asdict(Health.read(self._cores).since(self._began))
         return {name: strain[name] for name in KEPT} | {"reference_s": self._reference.latest_s}

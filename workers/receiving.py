@@ -7,31 +7,40 @@ get it again when it comes back. So each is looked at before Celery does; what i
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection
 from reprlib import Repr
 from typing import Any
 
+from celery import Celery
 from celery.utils.log import get_logger
+from celery.worker import state
 from celery.worker.consumer import Consumer as CelerysConsumer
 
 from workers.app import TASK
 
 LARGEST_ID = 2**63 - 1  # of a row, in the databases
 ID = re.compile(r"[\w-]{1,64}", re.ASCII)
+SILENCE_S = 10.0  # for which a message may wait though a slot is free
 UNSENT = ("eta", "expires", "timelimit")  # headers that we send without a value
 log = get_logger(__name__)
 short = Repr().repr  # the long are cut
 
 
 class Consumer(CelerysConsumer):
-    """Celery's consumer, which sees sound messages only."""
+    """Celery's consumer, which sees sound messages only, and does not stay deaf."""
+
+    heard_s = 0.0  # when it last had no reason to hear more
 
     def create_task_handler(self, *arguments: Any, **named: Any) -> Callable[[Any], None]:
-        """Celery's way to handle a message, behind a gate."""
+        """Celery's way to handle a message, behind a gate. Called with each connection."""
         handle = super().create_task_handler(*arguments, **named)
         queues = self.app.amqp.queues.consume_from
+        self.app.consumer = self
+        self.heard_s = time.monotonic()
 
         def gate(message: Any) -> None:
+            self.heard_s = time.monotonic()
             if found := fault(message, queues):
                 log.warning("message dropped: %s", found)
                 message.reject_log_error(log, self.connection_errors)
@@ -39,6 +48,28 @@ class Consumer(CelerysConsumer):
                 handle(message)
 
         return gate
+
+    def connect_anew(self) -> None:
+        """Have the consumer's own thread drop its connection, and make another."""
+
+        def drop() -> None:
+            raise ConnectionResetError("messages wait, and none is heard")
+
+        self.hub.call_soon(drop)
+
+
+def listen(app: Celery, client: Any) -> None:
+    """Wake a consumer that hears nothing: after a connection was lost it may wait for ever on one that is dead."""
+    consumer: Consumer | None = app.consumer
+    if consumer is None:
+        return
+    waits = any(client.llen(name) for name in app.amqp.queues.consume_from)
+    if len(state.reserved_requests) >= app.slots.count or not waits:
+        consumer.heard_s = time.monotonic()
+    elif time.monotonic() - consumer.heard_s > SILENCE_S:
+        log.warning("messages wait and a slot is free, but nothing was heard for %.0f s: connecting anew", SILENCE_S)
+        consumer.heard_s = time.monotonic()
+        consumer.connect_anew()
 
 
 def fault(message: Any, queues: Collection[str]) -> str | None:

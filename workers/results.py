@@ -27,10 +27,9 @@ COPIED = ("build_s", "solve_s", "cpu_s", "baseline_mib", "peak_mib", "signal")
 
 
 class Recorder:
-    """Turns a shard's answers into rows, and stores them."""
+    """Turns a shard's answers into rows. It needs no database, which may be away."""
 
-    def __init__(self, engine: Engine, claimed: Claim, worker_id: int, cores: list[int], threads: int) -> None:
-        self._engine = engine
+    def __init__(self, claimed: Claim, worker_id: int, cores: list[int], threads: int) -> None:
         self._claimed = claimed
         self._same = {
             "batch_id": claimed.batch_id,
@@ -39,10 +38,9 @@ class Recorder:
             "threads": threads,
             "cores": ",".join(map(str, cores)),
         }
-        self._sizes: dict[str, int] = {}
 
     def row(self, run: Planned, answer: Message) -> Row:
-        """The row of an answer."""
+        """The row of an answer, with its size in words."""
         return (
             self._same
             | {name: answer.get(name) for name in COPIED}
@@ -54,7 +52,7 @@ class Recorder:
                 "answer": Answer(answer["answer"]),
                 "stop": Stop(answer["stop"]),
                 "wall_s": answer["wall_s"],
-                "size_id": self._size_id(answer.get("size")),
+                "size": answer.get("size"),
                 "counters": answer.get("counters") or None,
                 "detail": answer.get("detail", "").replace("\0", "\\0"),
                 "finished_at": time.time() + self._claimed.clock_s,
@@ -65,22 +63,36 @@ class Recorder:
         """The row of a run that could not be measured."""
         return self.row(run, {"answer": "unknown", "stop": "error", "wall_s": 0.0, "detail": detail})
 
-    def store(self, connection: Connection, rows: list[Row], shift_id: int) -> None:
-        """Insert the rows of a shift; one that is there already stays as it is."""
-        for row in rows:
-            row["shift_id"] = shift_id
-        if rows and connection.dialect.name == "postgresql":
-            connection.execute(INSERT_DOCUMENT, {"rows": json.dumps(rows)})
-        else:
-            insert_new(connection, Run.__table__, rows)
 
-    def _size_id(self, told: str | None) -> int | None:
-        if told is None:
-            return None
-        if told not in self._sizes:
+class Sizes:
+    """The numbers of the sizes of problems, which many runs share; each is looked up once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[str | None, int | None] = {None: None}
+
+    def numbered(self, rows: list[Row]) -> list[Row]:
+        """Rows as the table has them: each size's number in place of its words."""
+        return [
+            {name: row[name] for name in row if name != "size"} | {"size_id": self._id(row["size"])} for row in rows
+        ]
+
+    def _id(self, told: str | None) -> int | None:
+        """Not in the transaction that stores the runs: two that add the same sizes would wait for each other."""
+        if told not in self._known and told is not None:
             counted = json.loads(told)
             totals = {name: sum(counted[name].values()) for name in ("variables", "constraints")}
             with writing(self._engine) as connection:
                 insert_new(connection, Size.__table__, [{"text": told} | totals])
-                self._sizes[told] = connection.scalars(select(Size.id).where(Size.text == told)).one()
-        return self._sizes[told]
+                number = connection.scalars(select(Size.id).where(Size.text == told)).one()
+            self._known[told] = number
+        return self._known[told]
+
+
+def store(connection: Connection, rows: list[Row], shift_id: int) -> None:
+    """Insert the numbered rows of a shift; one that is there already stays as it is."""
+    rows = [row | {"shift_id": shift_id} for row in rows]
+    if rows and connection.dialect.name == "postgresql":
+        connection.execute(INSERT_DOCUMENT, {"rows": json.dumps(rows)})
+    else:
+        insert_new(connection, Run.__table__, rows)

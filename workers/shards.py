@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, case, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, exists, select, update
 
-from models import Batch, BatchPuzzle, BatchState, Configuration, Puzzle, Shard, ShardState
+from models import Batch, BatchPuzzle, BatchState, Configuration, Puzzle, Run, Shard, ShardState
 from models.base import now
 from models.engine import reading, writing
+from problems.errors import ServiceError
 from problems.outcome import SOLVING, Asked, Task
 from workers.cage import Limits
 
 LEASE_S = 20.0
+SHORTEST_S = 2.0  # a lease is renewed about once a second
+LEASE = "CAGEMATCH_LEASE_S"
 UNFINISHED = (ShardState.WAITING, ShardState.QUEUED, ShardState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A shard that is ours until its lease runs out. ``clock_s``: the database's clock less this host's."""
+class Lease:
+    """A lease as it was granted. ``created_at`` is the batch's: another database has other batches of that number."""
 
     shard_id: int
     token: str
     batch_id: int
+    created_at: float
+    queue: str
+    stop: int
+
+    @property
+    def mine(self) -> ColumnElement[bool]:
+        """The condition of every later write: the lease is still ours."""
+        return and_(Shard.id == self.shard_id, Shard.lease_token == self.token, Shard.state == ShardState.LEASED)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Lease):
+    """A shard that is ours until its lease runs out. ``clock_s``: the database's clock less this host's."""
+
     configuration_id: int
     configuration: str
     backend: str
-    queue: str
     position: int
-    stop: int
     attempts: int
     puzzles: int
     seed: int
@@ -40,11 +56,6 @@ class Claim:
     asked: Asked
     permuted: bool
     clock_s: float
-
-    @property
-    def mine(self) -> ColumnElement[bool]:
-        """The condition of every later write: the lease is still ours."""
-        return and_(Shard.id == self.shard_id, Shard.lease_token == self.token, Shard.state == ShardState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,18 @@ class Planned:
     puzzle_id: int
     kind: str
     text: str
+
+
+def lease_s() -> float:
+    """Seconds for which a worker that says nothing keeps its shards: CAGEMATCH_LEASE_S, or LEASE_S."""
+    told = os.environ.get(LEASE) or str(LEASE_S)
+    try:
+        seconds = float(told)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_S <= seconds <= 1e6:
+        raise ServiceError(f"{LEASE} is {told!r}; expected seconds, {SHORTEST_S:g} or more")
+    return seconds
 
 
 def configuration_of(engine: Engine, shard_id: int) -> str | None:
@@ -79,8 +102,9 @@ def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
                 state=ShardState.LEASED,
                 lease_token=token,
                 lease_owner=worker_id,
-                lease_expires_at=now() + LEASE_S,
+                lease_expires_at=now() + lease_s(),
                 claimed_at_position=Shard.position,
+                marked=None,
             )
         )
         return _claimed(connection, shard_id, token) if taken.rowcount else None
@@ -89,7 +113,7 @@ def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
 def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
     shard = (Shard.batch_id, Shard.configuration_id, Shard.queue, Shard.position, Shard.stop, Shard.attempts)
     batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib, Batch.task, Batch.bound, Batch.permuted)
-    configured = (Configuration.text, Configuration.backend)
+    configured = (Configuration.text, Configuration.backend, Batch.created_at)
     row = connection.execute(
         select(*shard, *batch, *configured, now().label("clock"))
         .join(Batch, Batch.id == Shard.batch_id)
@@ -100,12 +124,13 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
         shard_id=shard_id,
         token=token,
         batch_id=row.batch_id,
+        created_at=row.created_at,
+        queue=row.queue,
+        stop=row.stop,
         configuration_id=row.configuration_id,
         configuration=row.text,
         backend=row.backend,
-        queue=row.queue,
         position=row.position,
-        stop=row.stop,
         attempts=row.attempts,
         puzzles=row.puzzles,
         seed=row.seed,
@@ -117,46 +142,49 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
 
 
 def planned(engine: Engine, claimed: Claim) -> list[Planned]:
-    """The runs that are left of a shard, in order."""
+    """The runs that are left of a shard, in order; some may be stored: they came late, under an earlier lease."""
     found: list[Planned] = []
     with reading(engine) as connection:
         index = claimed.position
         while index < claimed.stop:
             repeat, first = divmod(index, claimed.puzzles)
             last = min(claimed.puzzles, first + claimed.stop - index)
-            found += _slice(connection, claimed.batch_id, repeat, range(first, last), index)
+            found += _slice(connection, claimed, repeat, range(first, last), index - first)
             index += last - first
     return found
 
 
-def _slice(connection: Connection, batch_id: int, repeat: int, positions: range, index: int) -> Iterator[Planned]:
+def _slice(connection: Connection, claimed: Claim, repeat: int, positions: range, offset: int) -> Iterator[Planned]:
+    of_these = (Run.batch_id == claimed.batch_id) & (Run.configuration_id == claimed.configuration_id)
+    stored = exists().where(of_these, Run.puzzle_id == BatchPuzzle.puzzle_id, Run.repeat == repeat)
     rows = connection.execute(
-        select(Puzzle.id, Puzzle.kind, Puzzle.text)
+        select(BatchPuzzle.position, Puzzle.id, Puzzle.kind, Puzzle.text)
         .join(BatchPuzzle, Puzzle.id == BatchPuzzle.puzzle_id)
-        .where(BatchPuzzle.batch_id == batch_id)
+        .where(BatchPuzzle.batch_id == claimed.batch_id, ~stored)
         .where(BatchPuzzle.position >= positions.start, BatchPuzzle.position < positions.stop)
         .order_by(BatchPuzzle.position)
     )
-    return (Planned(index + at, repeat, *row) for at, row in enumerate(rows))
+    return (Planned(offset + row.position, repeat, row.id, row.kind, row.text) for row in rows)
 
 
-def renew(connection: Connection, claimed: Claim, position: int, **more: Any) -> bool:
+def renew(connection: Connection, lease: Lease, position: int, **more: Any) -> bool:
     """Extend the lease and move the position; False when the lease is no longer ours.
 
     Whoever moves on has not been lost: attempts count anew from the next run.
     """
     attempts = case((Shard.position < position, 0), else_=Shard.attempts)
-    values = {"position": position, "lease_expires_at": now() + LEASE_S, "attempts": attempts} | more
-    return bool(connection.execute(update(Shard).where(claimed.mine).values(**values)).rowcount)
+    values = {"position": position, "lease_expires_at": now() + lease_s(), "attempts": attempts} | more
+    return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
 
 
 def attempts_after_loss() -> Any:
     """The attempts of a shard whose worker or keeper was lost.
 
-    One counts only when the position has not moved since the claim, or since the run that a suspect shard marked.
+    Lost without having moved, a shard is suspect: its runs are marked before they begin, one at a time. From then on
+    an attempt counts only against a run that was marked: a worker may be lost for other reasons, too.
     """
-    stuck = or_(Shard.position == Shard.claimed_at_position, Shard.marked == Shard.position)
-    return case((stuck, Shard.attempts + 1), else_=0)
+    begun, moved = Shard.marked == Shard.position, Shard.position != Shard.claimed_at_position
+    return case((begun, Shard.attempts + 1), (moved, 0), (Shard.attempts == 0, 1), else_=Shard.attempts)
 
 
 RETURNED: dict[str, Any] = {
@@ -168,17 +196,17 @@ RETURNED: dict[str, Any] = {
 }
 
 
-def put_back(engine: Engine, claimed: Claim, *, lost: bool) -> bool:
+def put_back(engine: Engine, lease: Lease, *, lost: bool) -> bool:
     """Give the lease up with work left; the caller sends the shard's message again."""
     values = RETURNED | ({"attempts": attempts_after_loss()} if lost else {})
     with writing(engine) as connection:
-        return bool(connection.execute(update(Shard).where(claimed.mine).values(**values)).rowcount)
+        return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
 
 
-def finish(connection: Connection, claimed: Claim) -> None:
+def finish(connection: Connection, lease: Lease) -> None:
     """Mark the shard as done, and its batch when it was the last."""
-    connection.execute(update(Shard).where(claimed.mine).values(state=ShardState.DONE, lease_token=None))
-    close_batch(connection, claimed.batch_id)
+    connection.execute(update(Shard).where(lease.mine).values(state=ShardState.DONE, lease_token=None))
+    close_batch(connection, lease.batch_id)
 
 
 def close_batch(connection: Connection, batch_id: int) -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
+from contextlib import suppress
 
 from celery.utils.log import get_logger
 
-from models.engine import writing
+from models.engine import AWAY, writing
 from problems.errors import SandboxError
 from problems.problem import Restore
 from workers.backends import entry
 from workers.cage import Cage, Job
 from workers.conditions import Conditions
 from workers.configurations import configuration
+from workers.outbox import AGAIN_S, Outbox, brief
 from workers.permuting import permuted, restored
 from workers.queueing import enqueue, send
-from workers.results import Recorder, Row
-from workers.shards import Claim, Planned, claim, configuration_of, finish, planned, put_back, renew
+from workers.results import Recorder
+from workers.shards import Claim, Planned, claim, configuration_of, planned, put_back, renew
 from workers.slots import Slots
 
 SHIFT_S = 30.0
@@ -32,9 +34,23 @@ _numbers = itertools.count(1)
 
 
 def work_on(shard_id: int, slots: Slots) -> None:
+    """Work on a shard; while the database is away, wait for it, so that the message is not lost."""
+    told = False
+    while not slots.stopping.is_set():
+        try:
+            _work_on(shard_id, slots)
+            return
+        except AWAY as error:
+            if not told:
+                log.warning("shard %s waits for the database: %s", shard_id, brief(error))
+            told = True
+            slots.stopping.wait(AGAIN_S)
+
+
+def _work_on(shard_id: int, slots: Slots) -> None:
     """Lease cores, claim, work, give both back. A second delivery of a message finds nothing to claim."""
     text = configuration_of(slots.engine, shard_id)
-    if text is None or slots.stopping.is_set():
+    if text is None:
         return
     threads = configuration(text).threads
     shift: Shift | None = None
@@ -45,11 +61,15 @@ def work_on(shard_id: int, slots: Slots) -> None:
         cores = cage.lease(threads)
         claimed = claim(slots.engine, shard_id, slots.worker_id)
         if claimed:
-            recorder = Recorder(slots.engine, claimed, slots.worker_id, cores, threads)
+            recorder = Recorder(claimed, slots.worker_id, cores, threads)
             conditions = Conditions(claimed.batch_id, slots.worker_id, cores, slots.reference)
-            shift = Shift(claimed, cage, slots, recorder, conditions)
+            shift = Shift(claimed, cage, slots, recorder, Outbox(slots.engine, claimed, conditions, slots.spool))
             shift.work()
         cage.release()
+    except AWAY:
+        cage.release()  # no run is out: it was to be claimed or planned
+        if shift is None:
+            raise
     except SandboxError as error:
         lost = not slots.stopping.is_set()
         if lost:
@@ -58,28 +78,34 @@ def work_on(shard_id: int, slots: Slots) -> None:
     except BaseException:
         slots.drop_cage()  # it may be in the middle of something; the lease runs out by itself
         raise
-    if shift and not shift.finished and put_back(slots.engine, shift.claimed, lost=lost):
-        send(slots.app, [(shift.claimed.shard_id, shift.claimed.queue)])
+    if shift:
+        shift.outbox.settle(slots.stopping)
+        _give_back(shift, slots, lost=lost)
+
+
+def _give_back(shift: Shift, slots: Slots, *, lost: bool) -> None:
+    """Put a shard back that has something left, as soon as the database is there; a worker that stops tries once."""
+    while not shift.outbox.stored:
+        try:
+            if put_back(slots.engine, shift.claimed, lost=lost):
+                send(slots.app, [(shift.claimed.shard_id, shift.claimed.queue)])
+            return
+        except AWAY:
+            if slots.stopping.wait(AGAIN_S):
+                return
 
 
 class Shift:
     """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost."""
 
-    def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder, conditions: Conditions) -> None:
-        self.claimed, self._cage, self._slots = claimed, cage, slots
-        self._recorder, self._conditions = recorder, conditions
+    def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder, outbox: Outbox) -> None:
+        self.claimed, self.outbox = claimed, outbox
+        self._cage, self._slots, self._recorder = cage, slots, recorder
         self._family = entry(claimed.backend).family
         self._suspect = claimed.attempts > 0
         self._todo: deque[Planned] = deque()
         self._out: deque[tuple[int, Planned, Restore]] = deque()
-        self._rows: list[Row] = []
-        self._position = claimed.position
         self._wall_s, self._done = 0.0, 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether every run of the shard is stored."""
-        return self._position == self.claimed.stop
 
     def work(self) -> None:
         """Do it."""
@@ -103,18 +129,19 @@ class Shift:
 
     def _hand_out(self, wanted: bool) -> bool:
         """Keep the keeper in work; one run at a time, marked before it starts, when the shard is suspect."""
-        if not wanted or not self._todo or self._slots.stopping.is_set():
+        if not wanted or not self._todo or self._slots.stopping.is_set() or not self.outbox.takes_more:
             return False
         ahead = 1 if self._suspect else self._ahead()
         if len(self._out) > ahead // 2:
             return True
-        runs = [self._todo.popleft() for _ in range(min(len(self._todo), ahead - len(self._out)))]
-        if self._suspect and not self._mark():
+        if self._suspect and (self.outbox.away or not self._mark()):
             return False
+        runs = [self._todo.popleft() for _ in range(min(len(self._todo), ahead - len(self._out)))]
         self._cage.submit([self._job(run) for run in runs], self.claimed.limits, self.claimed.asked)
         if not self._todo:
-            # Now, while there is work in hand, and not when the slot would wait for it.
-            enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
+            # Now, while there is work in hand, and not when the slot would wait for it. Supervision does it otherwise.
+            with suppress(*AWAY):
+                enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
         return True
 
     def _ahead(self) -> int:
@@ -139,36 +166,30 @@ class Shift:
         if (len(self._out) - 1) * self._mean_s > 2 * PAUSE_S:
             self._slots.stopping.wait(PAUSE_S)
         for answer in self._cage.answers(within_s):
-            number, run, restore = self._out.popleft()
+            number, run, restore = self._out[0]
             if answer["n"] != number:
                 raise SandboxError(f"an answer to run {answer['n']} came where {number} was due")
+            self.outbox.add(self._recorder.row(run, restored(answer, restore) if self.claimed.permuted else answer))
+            self._out.popleft()  # not before its row is there: what is out counts as not done
             self._wall_s += answer["wall_s"]
             self._done += 1
-            self._rows.append(self._recorder.row(run, restored(answer, restore) if self.claimed.permuted else answer))
 
     def _flush(self) -> bool:
-        """Store what has come and renew the lease, in one transaction; False when the lease is lost."""
-        if self.finished:
-            return True
-        position = self._position + len(self._rows)
-        with writing(self._slots.engine) as connection:
-            if not renew(connection, self.claimed, position):
-                return False
-            self._recorder.store(connection, self._rows, self._conditions.store(connection))
-            if position == self.claimed.stop:
-                finish(connection, self.claimed)
-        self._position = position
-        self._rows.clear()
-        return True
+        """Store what has come, and where the next run is; False when the lease is lost."""
+        left = [run for _, run, _ in itertools.islice(self._out, 1)] or [*itertools.islice(self._todo, 1)]
+        return self.outbox.flush(left[0].index if left else self.claimed.stop)
 
     def _mark(self) -> bool:
-        with writing(self._slots.engine) as connection:
-            return renew(connection, self.claimed, self._position, marked=self._position)
+        """Note which run is begun next; False where that cannot be, as the lease or the database is gone."""
+        at = self._todo[0].index
+        with suppress(*AWAY), writing(self._slots.engine) as connection:
+            return renew(connection, self.claimed, at, marked=at)
+        return False
 
     def _give_up_on_first(self) -> None:
         """The run at the position took its worker with it too often: that is its outcome."""
+        if not self._todo or self._todo[0].index != self.claimed.position:
+            return  # it came late
         detail = f"{ATTEMPTS} workers in a row were lost during this run"
-        self._rows.append(self._recorder.failed(self._todo.popleft(), detail))
-        with writing(self._slots.engine) as connection:
-            renew(connection, self.claimed, self._position, attempts=0)
+        self.outbox.add(self._recorder.failed(self._todo.popleft(), detail))
         self._flush()

@@ -21,6 +21,7 @@ from problems.errors import SandboxError
 from workers.cage import Cage
 from workers.conditions import Reference
 from workers.host import Survey, digest, host_facts, host_name, survey
+from workers.spool import Spool
 
 SURVEY_WAIT_S = 2.0  # for a free core; a host that is busy for longer is measured as it is
 
@@ -39,6 +40,8 @@ class Slots:
     def __init__(self, engine: Engine, app: Celery, *, slots: int, queues: list[str], versions: dict[str, str]) -> None:
         self.engine = engine
         self.app = app
+        self.count = slots
+        self.spool = Spool(engine.url)
         self.stopping = threading.Event()
         self._local = threading.local()
         self._cages: set[Cage] = set()

@@ -1,7 +1,7 @@
-"""Supervision: what would otherwise need an operator. It runs in every worker; one at a time acts.
+"""Supervision: what would otherwise need an operator. It runs in every worker; one at a time acts for all.
 
 Expired leases go back to the queue, shards whose message was lost are sent again, and batches whose
-last shard is done are closed.
+last shard is done are closed. Each worker sees to what lost workers of its host left in the spool, and to its own ears.
 """
 
 from __future__ import annotations
@@ -14,21 +14,25 @@ from pathlib import Path
 
 from celery import Celery
 from celery.utils.log import get_logger
-from sqlalchemy import Connection, Engine, delete, or_, select, update
+from sqlalchemy import Connection, Engine, delete, exists, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from models import Batch, BatchState, Lease, Shard, ShardState
 from models.base import now
-from models.engine import insert_new, reading, writing
+from models.engine import AWAY, insert_new, reading, writing
 from workers.connections import MARKER
 from workers.host import host_name
+from workers.outbox import brief, settle, shift_of
 from workers.queueing import enqueue, lost, queue_lengths, send
-from workers.shards import RETURNED, attempts_after_loss, close_batch
+from workers.receiving import listen
+from workers.shards import RETURNED, attempts_after_loss, close_batch, lease_s, put_back
 from workers.slots import Slots
+from workers.spool import Spool, SpoolFile
 
-DUTY = "supervision"
+DUTY, GRACE = "supervision", "grace"
 EVERY_S = 2.0
 TERM_S = 10.0
+LAPSE_S = 3.0  # that nobody supervised for so long after a term means that nobody could
 BEAT = "CAGEMATCH_BEAT"  # a file to touch, where somebody looks whether the worker does its rounds
 log = get_logger(__name__)
 
@@ -39,6 +43,7 @@ class Supervisor:
     def __init__(self, app: Celery, engine: Engine, slots: Slots, only_batch: int | None) -> None:
         self._app, self._engine, self._slots, self._only = app, engine, slots, only_batch
         self._me = uuid.uuid4().hex
+        self._every_s = min(EVERY_S, lease_s() / 8)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
@@ -57,36 +62,81 @@ class Supervisor:
     def _loop(self) -> None:
         while True:
             try:
-                self._slots.beat()
-                self._mark_broker()
-                if beat := os.environ.get(BEAT):
-                    Path(beat).touch()
-                if take_duty(self._engine, self._me):
-                    supervise(self._app, self._engine, self._only)
+                self._round()
             except Exception as error:  # whatever it is, the next round may do better, and nobody else would
-                log.warning("supervision waits: %s: %s", type(error).__name__, str(error).strip().partition("\n")[0])
+                log.warning("supervision waits: %s: %s", type(error).__name__, brief(error))
                 log.debug("supervision", exc_info=True)
-            if self._stop.wait(EVERY_S):
+            if self._stop.wait(self._every_s):
                 return
 
-    def _mark_broker(self) -> None:
-        """Keep our marker in Redis, which may have been restarted empty."""
+    def _round(self) -> None:
+        self._slots.beat()
+        take_up(self._app, self._engine, self._slots.spool)
+        if take_duty(self._engine, self._me):
+            supervise(self._app, self._engine, self._only)
+        self._attend_broker()
+        if beat := os.environ.get(BEAT):
+            Path(beat).touch()
+
+    def _attend_broker(self) -> None:
+        """Keep our marker in Redis, which may have been restarted empty, and hear what is in it."""
         if self._app.connections.broker.startswith("redis"):
             with self._app.connection_for_write() as connection:
-                connection.default_channel.client.set(MARKER, "1")
+                client = connection.default_channel.client
+                client.set(MARKER, "1")
+                listen(self._app, client)
 
 
 def take_duty(engine: Engine, owner: str) -> bool:
-    """Take or renew the duty; False while another has it."""
-    note = f"{host_name()}:{os.getpid()}"
+    """Take or renew the duty; False while another has it.
+
+    Where nobody had it for long, the database was away for all, and no lease could be renewed: then those who hold one
+    are given the time of a lease to come back with what they have.
+    """
     with writing(engine) as connection:
-        free = or_(Lease.owner == owner, Lease.expires_at < now())
-        values = {"owner": owner, "expires_at": now() + TERM_S, "note": note}
-        if connection.execute(update(Lease).where(Lease.duty == DUTY, free).values(**values)).rowcount:
-            return True
-        insert_new(connection, Lease.__table__, [{"duty": DUTY, "owner": owner, "expires_at": 0.0, "note": note}])
-        taken = update(Lease).where(Lease.duty == DUTY, Lease.owner == owner).values(**values)
-        return bool(connection.execute(taken).rowcount)
+        lapsed = connection.scalar(select(now() - Lease.expires_at).where(Lease.duty == DUTY))
+        if not _take(connection, DUTY, owner, min(TERM_S, lease_s() / 2)):
+            return False
+        if lapsed is not None and lapsed > LAPSE_S:
+            _take(connection, GRACE, owner, lease_s())
+        return True
+
+
+def _take(connection: Connection, duty: str, owner: str, term_s: float) -> bool:
+    note = f"{host_name()}:{os.getpid()}"
+    free = or_(Lease.owner == owner, Lease.expires_at < now())
+    values = {"owner": owner, "expires_at": now() + term_s, "note": note}
+    if connection.execute(update(Lease).where(Lease.duty == duty, free).values(**values)).rowcount:
+        return True
+    insert_new(connection, Lease.__table__, [{"duty": duty, "owner": owner, "expires_at": 0.0, "note": note}])
+    taken = update(Lease).where(Lease.duty == duty, Lease.owner == owner).values(**values)
+    return bool(connection.execute(taken).rowcount)
+
+
+def take_up(app: Celery, engine: Engine, spool: Spool) -> None:
+    """Store what lost workers of this host left in the spool, and put the shards back that they still hold."""
+    for path in spool.files():
+        if file := spool.left(path):
+            try:
+                _take_up(app, engine, file)
+            finally:
+                file.close()
+
+
+def _take_up(app: Celery, engine: Engine, file: SpoolFile) -> None:
+    late = file.read()
+    if late is not None:
+        try:
+            settle(engine, late, shift_of(late))
+        except AWAY:
+            raise
+        except SQLAlchemyError as error:
+            log.warning("the database refuses what is in %s, which stays there: %s", file.set_aside(), brief(error))
+            return
+        log.warning("%s runs of a lost worker were in the spool; the database has them now", len(late.rows))
+        if put_back(engine, late.lease, lost=False):
+            send(app, [(late.lease.shard_id, late.lease.queue)])
+    file.remove()
 
 
 def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> None:
@@ -110,10 +160,12 @@ def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> Non
 
 
 def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int, str]]:
-    """Put the shards of lost workers back in their queues."""
+    """Put the shards of lost workers back in their queues; not while all are given time."""
+    given_time = exists().where(Lease.duty == GRACE, Lease.expires_at > now())
+    expired = (Shard.state == ShardState.LEASED) & (Shard.lease_expires_at < now())
     rows = connection.execute(
         update(Shard)
-        .where(Shard.batch_id.in_(batches), Shard.state == ShardState.LEASED, Shard.lease_expires_at < now())
+        .where(Shard.batch_id.in_(batches), expired, ~given_time)
         .values(RETURNED | {"attempts": attempts_after_loss()})
         .returning(Shard.id, Shard.queue)
     )

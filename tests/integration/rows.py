@@ -27,7 +27,9 @@ from models.base import now
 from models.engine import insert_new, reading, writing
 from problems.errors import SandboxError
 from workers.app import make_app
+from workers.conditions import Reference
 from workers.connections import Connections
+from workers.spool import Spool
 
 SOLVED = "ABCDCDABBADCDCBA"  # a 4×4 Sudoku with nothing left to fill in
 TEXTS = [SOLVED.translate(str.maketrans("ABCD", "".join(digits))) for digits in permutations("1234")]
@@ -126,6 +128,8 @@ class Slots:
     def __init__(self, engine: Engine, make_cage: Callable[[], Cage] = Cage) -> None:
         self.engine, self.app = engine, memory_app(engine)
         self.worker_id = make_worker(engine)
+        self.reference = Reference(0.01)
+        self.spool = Spool(engine.url)
         self.stopping = threading.Event()
         self._make_cage = make_cage
 

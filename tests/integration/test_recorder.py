@@ -11,7 +11,8 @@ from sqlalchemy import Engine, func, select
 from models import Puzzle, Run, ShardState, Size
 from models.engine import reading, writing
 from problems.outcome import Answer, Stop
-from workers.results import Recorder
+from workers.results import Recorder, Sizes
+from workers.results import store as store_rows
 from workers.shards import Claim, Planned, claim
 
 SHIFT = 5
@@ -43,7 +44,7 @@ def claimed(engine: Engine) -> Claim:
 
 @pytest.fixture
 def recorder(engine: Engine, claimed: Claim) -> Recorder:
-    return Recorder(engine, claimed, 1, [0, 1], 2)
+    return Recorder(claimed, 1, [0, 1], 2)
 
 
 def plan(engine: Engine, at: int = 0) -> Planned:
@@ -52,9 +53,10 @@ def plan(engine: Engine, at: int = 0) -> Planned:
     return Planned(at, 0, puzzle, "sudoku", SOLVED)
 
 
-def store(engine: Engine, recorder: Recorder, *rows: dict[str, Any]) -> list[Any]:
+def store(engine: Engine, *rows: dict[str, Any]) -> list[Any]:
+    numbered = Sizes(engine).numbered(list(rows))
     with writing(engine) as connection:
-        recorder.store(connection, list(rows), SHIFT)
+        store_rows(connection, numbered, SHIFT)
     with reading(engine) as connection:
         return list(connection.execute(select(Run.__table__).order_by(Run.puzzle_id)))
 
@@ -62,9 +64,10 @@ def store(engine: Engine, recorder: Recorder, *rows: dict[str, Any]) -> list[Any
 def test_every_column_comes_back_as_it_went_in(engine: Engine, recorder: Recorder):
     row = recorder.row(plan(engine), ANSWER)
 
-    (found,) = store(engine, recorder, row)
+    (found,) = store(engine, row)
 
-    told = {name: value for name, value in found._mapping.items() if name != "id"}
+    told = {name: value for name, value in found._mapping.items() if name not in ("id", "shift_id", "size_id")}
+    assert row.pop("size") == SIZE
     assert {name: told.pop(name) for name in row} == row
     assert set(told.values()) == {None}  # what the task does not ask for
     assert found.shift_id == SHIFT
@@ -77,20 +80,20 @@ def test_a_run_that_is_there_stays_as_it_is(engine: Engine, recorder: Recorder):
     again = recorder.row(plan(engine), ANSWER | {"wall_s": 9.0})
     other = recorder.row(plan(engine, 1), ANSWER)
 
-    store(engine, recorder, first)
-    found = store(engine, recorder, again, other)
+    store(engine, first)
+    found = store(engine, again, other)
 
     assert [run.wall_s for run in found] == [ANSWER["wall_s"]] * 2
 
 
 def test_nothing_to_store_is_no_fault(engine: Engine, recorder: Recorder):
-    assert store(engine, recorder) == []
+    assert store(engine) == []
 
 
 def test_a_wrong_solution_is_found_out(engine: Engine, recorder: Recorder):
     row = recorder.row(plan(engine), ANSWER | {"assignment": [1] * 16})
 
-    (found,) = store(engine, recorder, row)
+    (found,) = store(engine, row)
 
     assert (found.holds, found.solution, found.verified) == (False, "1" * 16, 0)
 
@@ -98,18 +101,17 @@ def test_a_wrong_solution_is_found_out(engine: Engine, recorder: Recorder):
 def test_without_a_solution_there_is_nothing_to_check(engine: Engine, recorder: Recorder):
     told = {"answer": "unknown", "stop": "crashed", "wall_s": 1.0, "signal": 11, "detail": 'NUL \0, "é", \\, \n'}
 
-    (found,) = store(engine, recorder, recorder.row(plan(engine), told))
+    (found,) = store(engine, recorder.row(plan(engine), told))
 
     assert (found.holds, found.solution, found.counters, found.size_id) == (None, None, None, None)
     assert (found.signal, found.detail) == (11, 'NUL \\0, "é", \\, \n')
 
 
-def test_a_size_is_stored_once_with_its_totals(engine: Engine, recorder: Recorder, claimed: Claim):
-    another = Recorder(engine, claimed, 1, [0], 1)
+def test_a_size_is_stored_once_with_its_totals(engine: Engine, recorder: Recorder):
+    store(engine, recorder.row(plan(engine), ANSWER))
+    found = store(engine, recorder.row(plan(engine, 1), ANSWER), recorder.row(plan(engine, 2), ANSWER))
 
-    rows = [recorder.row(plan(engine), ANSWER), another.row(plan(engine, 1), ANSWER)]
-
-    assert rows[0]["size_id"] == rows[1]["size_id"]
+    assert len({run.size_id for run in found}) == 1
     with reading(engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Size)) == 1
         assert connection.execute(select(Size.variables, Size.constraints)).one() == (16, 8)

@@ -24,9 +24,9 @@ def expire(engine: Engine, shard_id: int) -> None:
         return_expired(connection, list(connection.scalars(select(Batch.id))))
 
 
-def advance(engine: Engine, claimed: Claim, position: int) -> bool:
+def advance(engine: Engine, claimed: Claim, position: int, **more: int) -> bool:
     with writing(engine) as connection:
-        return renew(connection, claimed, position)
+        return renew(connection, claimed, position, **more)
 
 
 def batch_state(engine: Engine) -> BatchState:
@@ -98,31 +98,42 @@ def test_a_shift_stores_every_run_and_closes_its_batch(engine: Engine):
     assert batch_state(engine) is BatchState.DONE
 
 
-def test_a_lease_lost_without_progress_is_an_attempt_and_one_lost_later_is_none(engine: Engine):
+def test_a_lease_lost_without_progress_makes_suspect_and_one_lost_later_does_not(engine: Engine):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
 
-    for attempts in (1, 2):
+    for _ in range(3):  # no run had begun alone: the worker may have been lost for any reason
         claim(engine, shard_id, worker)
         expire(engine, shard_id)
-        assert shard(engine, shard_id).attempts == attempts
+        assert shard(engine, shard_id).attempts == 1
     advance(engine, claim(engine, shard_id, worker), 1)
     expire(engine, shard_id)
 
     assert shard(engine, shard_id).attempts == 0
 
 
+def test_each_lease_lost_during_a_run_that_was_marked_is_an_attempt(engine: Engine):
+    (shard_id,) = make_batch(engine, puzzles=4, size=4)
+    worker = make_worker(engine)
+    claim(engine, shard_id, worker)
+    expire(engine, shard_id)
+
+    for attempts in (2, 3):
+        advance(engine, claim(engine, shard_id, worker), 0, marked=0)
+        expire(engine, shard_id)
+        assert shard(engine, shard_id).attempts == attempts
+
+
 def test_attempts_of_one_run_are_not_held_against_the_next(engine: Engine):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
     for _ in range(2):
-        claim(engine, shard_id, worker)
+        advance(engine, claim(engine, shard_id, worker), 0, marked=0)
         expire(engine, shard_id)
 
     claimed = claim(engine, shard_id, worker)
     advance(engine, claimed, 1)
-    with writing(engine) as connection:
-        renew(connection, claimed, 1, marked=1)
+    advance(engine, claimed, 1, marked=1)
     expire(engine, shard_id)
 
     assert shard(engine, shard_id).attempts == 1
@@ -164,7 +175,7 @@ def test_a_run_that_takes_its_worker_with_it_each_time_is_stored_as_an_error(eng
     shards = make_batch(engine, puzzles=2, size=1)
     worker = make_worker(engine)
     for _ in range(ATTEMPTS):
-        assert claim(engine, shards[0], worker)
+        advance(engine, claim(engine, shards[0], worker), 0, marked=0)
         expire(engine, shards[0])
 
     slots = Slots(engine)

@@ -11,6 +11,7 @@ from models import Batch, BatchState, Host, Lease, Shard, ShardState, Worker
 from models.base import now
 from models.engine import reading, writing
 from workers import slots, supervision
+from workers.host import Survey
 from workers.queueing import PER_SLOT, enqueue, slots_of
 from workers.shards import claim
 from workers.supervision import Supervisor, supervise, take_duty
@@ -201,7 +202,7 @@ def test_no_error_ends_supervision(engine: Engine, monkeypatch: pytest.MonkeyPat
 def test_workers_that_start_at_one_time_share_their_hosts_row(engine: Engine):
     def register(_: int) -> None:
         with writing(engine) as connection:
-            slots._host(connection)
+            slots._host(connection, Survey(0.1, None, "watch"))
 
     at_once(6, register)
 

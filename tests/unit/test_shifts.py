@@ -39,6 +39,7 @@ from workers.cage import Cage, Job, Limits
 from workers.conditions import Reference
 from workers.connections import Connections
 from workers.shifts import ATTEMPTS, work_on
+from workers.spool import Spool
 
 PUZZLES = ["12...4....3...2.", ".1...4....3...2.", "12...4....3.....", "12..........34..", "1.........3...2."]
 REPEATS = 4
@@ -76,6 +77,7 @@ class Slots:
         self.stopping = threading.Event()
         self.worker_id = 1
         self.reference = Reference(0.01)
+        self.spool = Spool(engine.url)
         self.hook: Hook = lambda _, __: None
         self.made: list[Watched] = []
         self._cage: Watched | None = None
@@ -95,6 +97,7 @@ class Slots:
 @pytest.fixture
 def slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slots]:
     monkeypatch.setenv("CAGEMATCH_LOCKS", str(tmp_path / "locks"))
+    monkeypatch.setenv("CAGEMATCH_SPOOL", str(tmp_path / "spool"))
     url = f"sqlite:///{tmp_path}/scheduler.db"
     engine = open_engine(url)
     Base.metadata.create_all(engine)
