@@ -5,13 +5,25 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from commanding import Scheduler, make_scheduler, until
 
 from workers.topology import as_list
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n"
+
+
+def facts_of_the_host(database: str) -> dict[str, Any]:
+    """What the one worker has found."""
+    with psycopg.connect(database.replace("+psycopg", "")) as connection:
+        ((facts, reference_s),) = connection.execute(
+            "SELECT facts, reference_s FROM host JOIN worker ON true"
+        ).fetchall()
+    assert 0 < reference_s < 1
+    return facts
 
 
 @pytest.mark.parametrize("listed", ["", "two", "3-1", "0,,1", "0,4000"])
@@ -47,5 +59,8 @@ def test_runs_keep_to_the_listed_cores_and_the_worker_keeps_off_them(
         command("export", "runs.csv")
         rows = csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())
         assert [row["cores"] for row in rows] == [str(first)] * 5
+        facts = facts_of_the_host(postgres_url)
+        assert (facts["cores"], facts["core_list"]) == (1, str(first))
+        assert facts["memory_limit"] in {"cgroup v1", "cgroup v2", "watch"}
     finally:
         command.close()

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hostile.caged import HARD, MARK, environment, marked
+from hostile.caged import HARD, MARK, ROOT, environment, marked
+
+WORKERS = ROOT / "workers"
 
 # What a worker does: a cage, a lease, and runs that outlive the worker. It says which keeper it has.
 WORKER = """
@@ -47,3 +49,16 @@ class Worker:
 
     def left(self) -> list[int]:
         return marked(self.mark)
+
+
+def changed(folder: Path, name: str, text: str) -> Path:
+    """A copy of the program in which one module of the workers has another text."""
+    root = folder / "copy"
+    (root / "workers").mkdir(parents=True)
+    for file in WORKERS.iterdir():
+        if file.name not in (name, "__pycache__"):
+            (root / "workers" / file.name).symlink_to(file)
+    (root / "workers" / name).write_text(text)
+    for other in ("problems", "tests"):
+        (root / other).symlink_to(ROOT / other)
+    return root

@@ -22,7 +22,7 @@ from hostile.caged import (
     solves,
     until,
 )
-from hostile.working import Worker
+from hostile.working import WORKERS, Worker, changed
 
 from problems.errors import SandboxError
 from workers.cage import Cage, Limits
@@ -180,32 +180,13 @@ def test_kill_from_another_thread_ends_a_wait(tmp_path: Path) -> None:
 def test_a_sandbox_that_does_not_start_is_an_error_that_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (_workers() / "sandbox.py").read_text()
-    monkeypatch.setattr("hostile.caged.ROOT", _copy(tmp_path, "sandbox.py", "import no_such_module\n" + text))
+    text = (WORKERS / "sandbox.py").read_text()
+    monkeypatch.setattr("hostile.caged.ROOT", changed(tmp_path, "sandbox.py", "import no_such_module\n" + text))
     with caged(tmp_path) as cage:
         (answer,) = run(cage, "hostile")
 
     assert answer["stop"] == "error"
     assert "SyntaxError" in answer["detail"]
-
-
-def _workers() -> Path:
-    import workers
-
-    return Path(next(iter(workers.__path__)))
-
-
-def _copy(folder: Path, name: str, text: str) -> Path:
-    """A copy of the program in which one module of the workers has another text."""
-    root = folder / "copy"
-    (root / "workers").mkdir(parents=True)
-    for file in _workers().iterdir():
-        if file.name not in (name, "__pycache__"):
-            (root / "workers" / file.name).symlink_to(file)
-    (root / "workers" / name).write_text(text)
-    for other in ("problems", "tests"):
-        (root / other).symlink_to(_workers().parent / other)
-    return root
 
 
 def test_locks_that_cannot_be_made_are_an_error_that_names_the_cure(
@@ -219,10 +200,10 @@ def test_locks_that_cannot_be_made_are_an_error_that_names_the_cure(
 
 def test_a_sandbox_that_idled_for_long_is_given_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait for a run's beginning counts from when it was sent, not from the last answer."""
-    text = (_workers() / "keeper.py").read_text()
+    text = (WORKERS / "keeper.py").read_text()
     assert "\nSTART_S = 60.0" in text
-    changed = text.replace("\nSTART_S = 60.0", "\nSTART_S = 3.0")
-    monkeypatch.setattr("hostile.caged.ROOT", _copy(tmp_path, "keeper.py", changed))
+    sooner = text.replace("\nSTART_S = 60.0", "\nSTART_S = 3.0")
+    monkeypatch.setattr("hostile.caged.ROOT", changed(tmp_path, "keeper.py", sooner))
 
     with caged(tmp_path) as cage:
         assert solves(cage)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hostile.caged import HARD, LIMITS, SLOW_S, caged, collect, job, marked, named, puzzle, run, solves, until
+from hostile.working import WORKERS, changed
 
 from workers.cage import Cage, Limits
 from workers.processes import children
@@ -100,6 +101,23 @@ def test_memory_over_the_limit_ends_the_run(cage: Cage, deed: str) -> None:
     assert answer["peak_mib"] >= 300  # the limit itself, where the kernel holds it
     assert only_sandboxes_are_left()
     assert solves(cage)
+
+
+@pytest.mark.parametrize("deed", ["eat", "eat-below"])
+def test_the_keeper_s_looks_alone_hold_the_memory_where_no_cgroup_may_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    text = (WORKERS / "memorygroup.py").read_text()
+    assert '"/sys/fs/cgroup"' in text
+    copy = changed(tmp_path, "memorygroup.py", text.replace('"/sys/fs/cgroup"', '"/nowhere"'))
+    monkeypatch.setattr("hostile.caged.ROOT", copy)
+
+    with caged(tmp_path) as cage:
+        (answer,) = run(cage, f"hostile:do={deed}", limits=Limits(20.0, 300))
+
+        assert (answer["stop"], answer["detail"]) == ("memout", "killed: over 300 MiB")
+        assert answer["peak_mib"] > 300
+        assert only_sandboxes_are_left()
 
 
 def test_memory_that_was_over_the_limit_for_an_instant_counts(cage: Cage) -> None:

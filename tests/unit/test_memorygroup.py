@@ -23,19 +23,22 @@ Caught = Callable[[str], tuple[subprocess.Popen[bytes], MemoryGroup]]
 def caught() -> Iterator[Caught]:
     """Starts a Python in a group of its own; its code runs once it gets a line."""
     made = []
+    started = []
 
     def start(code: str) -> tuple[subprocess.Popen[bytes], MemoryGroup]:
         waiting = "import sys; sys.stdin.readline(); " + code
         process = subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        started.append(process)
         group = MemoryGroup.create(process.pid)
         if group is None:
-            process.kill()
-            process.wait()
             pytest.skip("no memory cgroup may be made here")
         made.append(group)
         return process, group
 
     yield start
+    for process in started:
+        process.kill()
+        process.communicate()
     for group in made:
         group.remove()
 
