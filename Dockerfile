@@ -5,11 +5,12 @@ ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
-    CAGEMATCH_LOCKS=/var/lock/cagematch
+    CAGEMATCH_LOCKS=/var/lock/cagematch \
+    CAGEMATCH_SPOOL=/var/lib/cagematch/spool
 
-# A volume mounted over the lock folder for the first time takes its owner from here.
+# A volume mounted over one of these folders for the first time takes its owner from here.
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin cagematch \
- && install -d -o cagematch -g cagematch /var/lock/cagematch \
+ && install -d -o cagematch -g cagematch /var/lock/cagematch /var/lib/cagematch/spool \
  && python3 -m venv /opt/venv
 
 COPY requirements.lock /src/

@@ -112,7 +112,8 @@ def make_scheduler(folder: Path, **environment: str) -> Scheduler:
         for name, value in os.environ.items()
         if not name.startswith(("CAGEMATCH_", "PYTHON", "COLUMNS", "LINES")) and name not in ("FORCE_COLOR", "CI")
     }
-    clean |= {"CAGEMATCH_LOCKS": str(folder.parent / f"{folder.name}-locks"), "CAGEMATCH_TEST_MARK": uuid.uuid4().hex}
+    clean |= {f"CAGEMATCH_{name.upper()}": str(folder.parent / f"{folder.name}-{name}") for name in ("locks", "spool")}
+    clean |= {"CAGEMATCH_TEST_MARK": uuid.uuid4().hex}
     script = shutil.which("scheduler", path=str(Path(sys.executable).parent))
     if script:
         return Scheduler(folder, [script], clean | environment)

@@ -42,6 +42,8 @@ class Slots:
         self.app = app
         self.count = slots
         self.spool = Spool(engine.url)
+        if not app.connections.embedded:
+            self.spool.require()
         self.stopping = threading.Event()
         self._local = threading.local()
         self._cages: set[Cage] = set()
