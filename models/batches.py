@@ -47,7 +47,8 @@ class Batch(Base):
     ``puzzles`` counts the distinct ones. Run k of a configuration, 0 ≤ k < puzzles × repeats, is the puzzle at
     position k mod ``puzzles`` of the shuffled order, repeat k div ``puzzles``. ``bound``: the most solutions that a
     count looks for. ``taken``: how many puzzles of each set at most. ``permuted``: each repeat is solved under a
-    symmetry of its own. ``priority``: of two batches the one with more goes first. ``again``: the batch that it repeats.
+    symmetry of its own. ``priority``: of two batches the one with more goes first. ``again``: the batch that it
+    repeats.
     """
 
     __tablename__ = "batch"
@@ -98,7 +99,7 @@ class BatchPuzzle(Base):
 
     batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
-    puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"))
+    puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"), index=True)
 
 
 class Shard(Base):

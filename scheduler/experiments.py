@@ -44,7 +44,9 @@ class Option(NamedTuple):
 
     def takes(self, value: Any) -> bool:
         """Whether a value is one of the option's."""
-        return type(value) is self.kind and (self.kind is not int or self.least <= value <= self.most)
+        if type(value) is not self.kind:
+            return False
+        return not isinstance(value, int) or self.least <= value <= self.most
 
     def __str__(self) -> str:
         if self.kind is int:

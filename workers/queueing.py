@@ -38,7 +38,10 @@ def slots_of(connection: Connection) -> dict[str, int]:
 
 
 def enqueue(app: Celery, engine: Engine, batch_id: int) -> None:
-    """Fill a batch's window: mark the next shards of each queue as queued, then send their messages."""
+    """Fill a batch's window: mark the next shards of each queue as queued, then send their messages.
+
+    A queue for which a batch of a higher priority has shards that are not sent is left to that one.
+    """
     with writing(engine) as connection:
         state = connection.scalar(select(Batch.state).where(Batch.id == batch_id))
         if state is not BatchState.ACTIVE:
@@ -47,6 +50,7 @@ def enqueue(app: Celery, engine: Engine, batch_id: int) -> None:
         due = [
             shard
             for queue, waiting in _waiting(connection, batch_id).items()
+            if app.only_batch is not None or not _preceded(connection, batch_id, queue)
             for shard in _next(connection, batch_id, queue, PER_SLOT * slots.get(queue, 1) - waiting)
         ]
         if not due:
@@ -114,6 +118,18 @@ def _waiting(connection: Connection, batch_id: int) -> dict[str, int]:
         .group_by(Shard.queue)
     )
     return {queue: sent for queue, sent, unsent in rows if unsent}
+
+
+def _preceded(connection: Connection, batch_id: int, queue: str) -> bool:
+    """Whether a batch of a higher priority waits to have shards sent to a queue."""
+    mine = select(Batch.priority).where(Batch.id == batch_id).scalar_subquery()
+    before = (
+        select(Shard.id)
+        .join(Batch, Batch.id == Shard.batch_id)
+        .where(Batch.state == BatchState.ACTIVE, Batch.priority > mine)
+        .where(Shard.queue == queue, Shard.state == ShardState.WAITING)
+    )
+    return connection.scalar(before.limit(1)) is not None
 
 
 def _next(connection: Connection, batch_id: int, queue: str, room: int) -> list[tuple[int, str]]:

@@ -36,12 +36,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_shift")),
     )
     op.create_index(op.f("ix_shift_batch_id"), "shift", ["batch_id"])
+    # To see which puzzles no batch is made of any more.
+    op.create_index(op.f("ix_batch_puzzle_puzzle_id"), "batch_puzzle", ["puzzle_id"])
     op.add_column("run", sa.Column("shift_id", sa.Integer(), nullable=True))
 
 
 def downgrade() -> None:
     """Take back."""
     op.drop_column("run", "shift_id")
+    op.drop_index(op.f("ix_batch_puzzle_puzzle_id"), table_name="batch_puzzle")
     op.drop_table("shift")
     for name in reversed(COLUMNS):
         op.drop_column("batch", name)

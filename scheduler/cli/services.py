@@ -1,15 +1,22 @@
-"""Commands on services: worker, solvers, db."""
+"""Commands on services: worker, solvers, prune, db."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import CagematchError, ServiceError
+from problems.errors import CagematchError, InputError, ServiceError
 from scheduler.cli.application import app, connect, notes, output
+
+if TYPE_CHECKING:
+    from scheduler.pruning import Doomed, Noticed
+
+NAMED = 5  # batches and sets that a line names
 
 database = typer.Typer(no_args_is_help=True, help="Look after the database.", rich_markup_mode=None)
 app.add_typer(database, name="db")
@@ -92,6 +99,65 @@ def _live_slots(*, quiet: bool) -> dict[str, int] | None:
     except (CagematchError, SQLAlchemyError) as error:
         notes().print(f"live slots unknown: {str(error).splitlines()[0]}", style="yellow")
         return None
+
+
+@app.command()
+def prune(
+    batches: Annotated[
+        list[str] | None, typer.Argument(metavar="BATCH", help="Numbers or names of batches that are over.")
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Batches that ended so long ago, too.")
+    ] = None,
+    unused: Annotated[
+        bool, typer.Option("--unused", help="Sets and puzzles, too, that no batch is made of then.")
+    ] = False,
+    sure: Annotated[bool, typer.Option("--yes", help="Do it; without this, only what would go is told.")] = False,
+) -> None:
+    """Delete batches with their runs for good. Export first what is to be kept."""
+    from scheduler import pruning
+    from scheduler.batches import find_batch
+
+    if not batches and days is None and not unused:
+        raise InputError("name batches to delete, or --older-than DAYS, or --unused")
+    _, engine = connect()
+    chosen = {find_batch(engine, word) for word in batches or []}
+    chosen |= set(pruning.older_than(engine, days)) if days is not None else set()
+    found = pruning.doomed(engine, sorted(chosen), unused=unused)
+    if found.nothing:
+        output().print("there is nothing to delete")
+        return
+    told = _told(found)
+    if not sure:
+        output().print(f"would delete {told}; --yes does it, for good")
+        return
+    with _bar(found.runs + found.puzzles) as noticed:
+        pruning.prune(engine, found, noticed)
+    output().print(f"deleted {told}")
+
+
+def _told(found: Doomed) -> str:
+    """``batches 1, 2 with 300 runs; the set hard; 95 puzzles``."""
+    count = len(found.batches)
+    some = ", ".join(map(str, found.batches[:NAMED])) + (", …" if count > NAMED else "")
+    parts = [f"batch{'es' * (count > 1)} {some} with {found.runs:,} run{'s' * (found.runs != 1)}"] if count else []
+    if found.sets:
+        names = ", ".join(found.sets[:NAMED]) + (", …" if len(found.sets) > NAMED else "")
+        parts.append(f"the set{'s' * (len(found.sets) > 1)} {names}")
+    if found.puzzles:
+        parts.append(f"{found.puzzles:,} puzzle{'s' * (found.puzzles > 1)}")
+    return "; ".join(parts)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Noticed]:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("deleting"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    console = notes()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task("", total=total)
+        yield lambda done, of: bars.update(task, completed=done, total=of)
 
 
 @database.command()
