@@ -16,7 +16,7 @@ from rich.terminal_theme import MONOKAI
 from models.engine import open_engine, reading
 from scheduler.reports import REPORTS
 from scheduler.reports.coverage import coverage
-from scheduler.reports.runs import scope
+from scheduler.reports.scope import scope
 from scheduler.reports.table import show
 from workers.connections import find_connections
 

@@ -41,7 +41,7 @@ def report(
     from scheduler.reports.comparison import failures
     from scheduler.reports.coverage import coverage
     from scheduler.reports.formats import WRITERS
-    from scheduler.reports.runs import scope
+    from scheduler.reports.scope import scope
 
     if form != "table" and form not in WRITERS:
         raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
@@ -72,10 +72,17 @@ def report(
 @app.command()
 def export(
     words: Annotated[
-        list[str], typer.Argument(metavar="[BATCH]... FILE", help="FILE.csv or FILE.jsonl; - for standard output.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="[BATCH]... FILE", help="FILE.csv or FILE.jsonl; - for standard output."),
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="csv or jsonl, where the name does not tell.")
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BATCH", help="Write the file that `scheduler submit` makes the batch again from; FILE is .toml."
+        ),
     ] = None,
 ) -> None:
     """Write raw runs, a row each. Those of batches, or the newest of each puzzle and configuration.
@@ -87,8 +94,14 @@ def export(
     from scheduler.batches import find_batch
     from scheduler.exporting import WRITERS, format_of
     from scheduler.reports.coverage import left_out
-    from scheduler.reports.runs import exported, scope
+    from scheduler.reports.runs import exported
+    from scheduler.reports.scope import scope
 
+    if experiment is not None:
+        _export_experiment(experiment, words or ["-"])
+        return
+    if not words:
+        raise InputError("name a file to write to, FILE.csv or FILE.jsonl, or - for the standard output")
     *numbers, name = words
     chosen = form or ("csv" if name == "-" else format_of(name))
     if chosen not in WRITERS:
@@ -111,6 +124,26 @@ def export(
         except OSError as error:
             raise InputError(f"{name} cannot be written: {error.strerror}") from None
     notes().print(f"{count:,} run{'s' * (count != 1)} written to {name}")
+
+
+def _export_experiment(batch: str, words: list[str]) -> None:
+    from models.engine import reading
+    from scheduler.batches import find_batch
+    from scheduler.experiments import SUFFIX, write
+
+    if len(words) != 1 or not words[0].endswith((SUFFIX, "-")):
+        raise InputError(f"found {' '.join(words)!r}, expected one file {SUFFIX}, or - for the standard output")
+    _, engine = connect(quiet=words[0] == "-", reads_only=True)
+    with reading(engine) as connection:
+        text = write(connection, find_batch(engine, batch))
+    if words[0] == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        Path(words[0]).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{words[0]} cannot be written: {error.strerror}") from None
+    notes().print(f"`scheduler submit {words[0]}` does it again, where the puzzle files are")
 
 
 @app.command()

@@ -1,9 +1,10 @@
-"""The comparison of configurations, a table a set.
+"""The comparison of configurations, a table a set and task.
 
 A configuration that fails a puzzle of a set is *disqualified* there, as in the original comparison: its times
-are no measure of the set. Times are wall seconds of build and solve of every run, those that failed
-included. ``x best`` is the mean over the lowest mean of a configuration that is not disqualified. One that has
-not run on every puzzle that another has run on is not compared, and comes after those that have: ``40 of 95``.
+are no measure of the set. Times are wall seconds of build and solve of every run, those that failed included, but for
+what a backend does not support: there was no run. ``x best`` is the mean over the lowest mean of a configuration that
+is not disqualified. One that has not run on every puzzle that another has run on is not compared, and comes after
+those that have: ``40 of 95``.
 
 ::
 
@@ -12,61 +13,49 @@ not run on every puzzle that another has run on is not compared, and comes after
     cp-min-size       4/4      0        0    0.016     4.00       2.50   10.00   10.00          1.00
     cp-sat            4/4      0        0    0.024     6.00       5.50    9.00    9.00          1.50
     backtracking      2/4      0        2    7.512    1,878      2,250   3,000   3,000  disqualified
+
+What a solver decides depends on the task; ``solutions`` are all those counted, the bound where there are more, and
+``changes`` those of all repairs that were proved to be the least.
+
+::
+
+    hard  4 puzzles, task unique
+    configuration  unique  several  no solution  wrong  timeout  total s  mean ms  median ms  p95 ms  max ms  x best
+    cp-sat            3/4        1            0      0        0    0.024     6.00       5.50    9.00    9.00    1.00
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection
 
-from problems.outcome import DECIDED, Word
-from scheduler.reports.runs import Judged, Scope, judged
+from problems.outcome import DECIDED, Task, Word
+from scheduler.reports.columns import FAILED, columns_of, key
+from scheduler.reports.runs import Judged, judged, sizes
+from scheduler.reports.scope import Scope
+from scheduler.reports.sizes import Made, words
 from scheduler.reports.statistics import mean, median, percentile
-from scheduler.reports.table import Column, Table
+from scheduler.reports.table import Table
 
 LOUD = (Word.WRONG, Word.ERROR)
-FAILED = [w for w in Word if w not in DECIDED]
-ALWAYS = (Word.WRONG, Word.TIMEOUT)  # worth a column even when there is none
 MS = 1000
 DIGITS = 6  # of a second; finer is noise
 
 
-def _key(told: Word) -> str:
-    return told.value.replace(" ", "_")
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.{3 if value < 100 else 1}f}"
-
-
-COLUMNS = [
-    Column("configuration", "configuration", left=True),
-    Column("runs", "runs", programs=True),
-    Column("solved", "solved", of="runs"),
-    Column("no_solution", "no solution", optional=True),
-    *(Column(_key(w), w.value, optional=w not in ALWAYS) for w in FAILED),
-    Column("total_s", "total s", _seconds),
-    Column("mean_ms", "mean ms", _milliseconds),
-    Column("median_ms", "median ms", _milliseconds),
-    Column("p95_ms", "p95 ms", _milliseconds),
-    Column("max_ms", "max ms", _milliseconds),
-    Column("ratio", "x best", lambda value: f"{value:.2f}", instead="note"),
-    Column("note", "note", left=True, programs=True),
-]
+Group = dict[str, list[Judged]]  # the runs of each configuration
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
     """A table for each set, in alphabetical order; best configuration first, wrong and errors first of all."""
-    found: defaultdict[str, defaultdict[str, list[Judged]]] = defaultdict(lambda: defaultdict(list))
+    found: defaultdict[tuple[str, Task], Group] = defaultdict(lambda: defaultdict(list))
     for run in judged(connection, covered):
-        found[run.set_name][run.configuration].append(run)
-    return [_table(name, found[name]) for name in sorted(found)]
+        found[run.set_name, run.task][run.configuration].append(run)
+    models = sizes(connection, covered)
+    return [_table(*of, found[of], models) for of in sorted(found)]
 
 
 def failures(found: list[Table]) -> int:
@@ -74,34 +63,48 @@ def failures(found: list[Table]) -> int:
     return len({run for table in found for run in table.failed})
 
 
-def _table(name: str, by_configuration: dict[str, list[Judged]]) -> Table:
-    puzzles = {c: len({run.puzzle_id for run in runs}) for c, runs in by_configuration.items()}
+def _table(name: str, task: Task, group: Group, models: dict[int, Made]) -> Table:
+    puzzles = {c: len({run.puzzle_id for run in runs}) for c, runs in group.items()}
     most = max(puzzles.values())
-    rows = [_row(configuration, runs) for configuration, runs in by_configuration.items()]
+    rows = [_row(configuration, runs) | _size(runs, models) for configuration, runs in group.items()]
     whole = {row["configuration"] for row in rows if puzzles[row["configuration"]] == most}
     fair = [row for row in rows if row["configuration"] in whole and not _failed(row)]
     best = min((row["mean_ms"] for row in fair), default=None)
     for row in rows:
         row["ratio"] = round(row["mean_ms"] / best, DIGITS) if best and row in fair else None
-        row["note"] = "disqualified" if _failed(row) else None
+        row["note"] = _note(row)
         if row["configuration"] not in whole:
             row["note"] = f"{puzzles[row['configuration']]} of {most}"
-    rows.sort(key=lambda row: (*(not row[_key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
-    about = f"{most} puzzle" + ("s" if most != 1 else "")
-    failed = frozenset(run.run for runs in by_configuration.values() for run in runs if run.word in LOUD)
-    return Table(name, about, COLUMNS, rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
+    rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
+    about = f"{most} puzzle{'s' * (most != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
+    failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
+    return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
 
 
 def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
-    words = Counter(run.word for run in runs)
-    walls = [run.wall_s for run in runs]
-    milliseconds = [wall * MS for wall in walls]
+    found = Counter(run.word for run in runs)
     return {
         "configuration": configuration,
+        "task": runs[0].task.value,
         "runs": len(runs),
-        "solved": words[Word.SOLVED],
-        "no_solution": words[Word.NO_SOLUTION],
-        **{_key(w): words[w] for w in FAILED},
+        **{key(w): found[w] for w in Word},
+        "solutions": _total(run.count for run in runs if run.task is Task.COUNT and run.word in DECIDED),
+        "changes": _total(run.changes for run in runs if run.word is Word.REPAIRED),
+        **_times([run.wall_s for run in runs if run.word is not Word.UNSUPPORTED]),
+    }
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    """The sum of those that there are; None where there is none."""
+    found = [value for value in values if value is not None]
+    return sum(found) if found else None
+
+
+def _times(walls: list[float]) -> dict[str, float | None]:
+    if not walls:
+        return dict.fromkeys(("total_s", "mean_ms", "median_ms", "p95_ms", "max_ms"))
+    milliseconds = [wall * MS for wall in walls]
+    return {
         "total_s": round(sum(walls), DIGITS),
         "mean_ms": round(mean(milliseconds), DIGITS),
         "median_ms": round(median(milliseconds), DIGITS),
@@ -110,13 +113,29 @@ def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
     }
 
 
+def _size(runs: list[Judged], models: dict[int, Made]) -> dict[str, Any]:
+    """In words for all puzzles together, in numbers that of the largest."""
+    found = [models[number] for number in {run.size_id: None for run in runs if run.size_id is not None}]
+    return {
+        "variables": max((sum(one.variables.values()) for one in found), default=None),
+        "constraints": max((sum(one.constraints.values()) for one in found), default=None),
+        "size": words(found) if found else None,
+    }
+
+
+def _note(row: dict[str, Any]) -> str | None:
+    if not _failed(row):
+        return None
+    return Word.UNSUPPORTED.value if row["unsupported"] == row["runs"] else "disqualified"
+
+
 def _rank(row: dict[str, Any]) -> tuple[int, float]:
-    return _failed(row), row["mean_ms"]
+    return _failed(row), math.inf if row["mean_ms"] is None else row["mean_ms"]
 
 
 def _failed(row: dict[str, Any]) -> int:
-    return sum(row[_key(w)] for w in FAILED)
+    return sum(row[key(w)] for w in FAILED)
 
 
 def _loud(row: dict[str, Any]) -> bool:
-    return any(row[_key(w)] for w in LOUD)
+    return any(row[key(w)] for w in LOUD)

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, exists, func, select
 
 from models import Batch, BatchState, Configuration, Host, Run, Worker
-from scheduler.reports.runs import Scope, covered_batches
+from problems.outcome import Task
+from scheduler.reports.scope import Scope, covered_batches
 
 SHOWN = 6  # batches named in full
 
@@ -33,12 +34,14 @@ def left_out(connection: Connection, covered: Scope) -> list[str]:
     if not covered.newest:
         return []
     ran = exists().where(Run.batch_id == Batch.id)
-    tasks = set(connection.scalars(select(Batch.task).where(Batch.id.in_(covered.batches))))
+    tasks = {_task(b) for b in connection.execute(select(Batch).where(Batch.id.in_(covered.batches)))}
     found: defaultdict[str, list[int]] = defaultdict(list)
     others = select(Batch).where(Batch.id.not_in(covered.batches), ran).order_by(Batch.id)
     for batch in connection.execute(others):
-        other = "limits" if batch.task in tasks else f"task ({batch.task}) or limits"
-        found[f"other {other} ({batch.timeout_s:g} s, {_memory(batch.memory_mib)})"].append(batch.id)
+        limits = f"{batch.timeout_s:g} s, {_memory(batch.memory_mib)}"
+        found[f"other limits ({limits})" if _task(batch) in tasks else f"another task ({_task(batch)})"].append(
+            batch.id
+        )
     return [_note(batches, why) for why, batches in found.items()]
 
 
@@ -51,11 +54,20 @@ def _note(batches: list[int], why: str) -> str:
 
 
 def _limits(batches: Sequence[Any]) -> list[str]:
-    """What the batches have in common is said once; limits that differ are a warning."""
+    """What the batches have in common is said once; tasks and limits that differ are a warning."""
+    tasks = {_task(b): None for b in batches}
     limits = {f"{b.timeout_s:g} s and {_memory(b.memory_mib)} a run": None for b in batches}
     seeds = {str(b.seed): None for b in batches}
     differ = "LIMITS DIFFER: " if len(limits) > 1 else ""
-    return [differ + " or ".join(limits), f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"]
+    told = [differ + " or ".join(limits), f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"]
+    if tasks == {Task.SOLVE.value: None}:  # what everybody takes for granted
+        return told
+    return [("TASKS DIFFER: " if len(tasks) > 1 else "task ") + " or ".join(tasks), *told]
+
+
+def _task(batch: Any) -> str:
+    """``unique``, ``count to 100,000``."""
+    return f"{batch.task} to {batch.bound:,}" if batch.bound is not None else str(batch.task)
 
 
 def _memory(mib: int) -> str:

@@ -32,7 +32,8 @@ from scheduler.progress import failed_runs
 from scheduler.reports import comparison
 from scheduler.reports.coverage import coverage
 from scheduler.reports.formats import as_csv, as_json, as_markdown, safe
-from scheduler.reports.runs import exported, scope
+from scheduler.reports.runs import exported
+from scheduler.reports.scope import scope
 from scheduler.reports.statistics import mean, median, percentile
 from scheduler.reports.table import Table, chosen, show
 

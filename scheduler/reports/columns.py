@@ -1,0 +1,60 @@
+"""The columns of the comparison: the same keys for every task, and for people those that the task has a use for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from problems.outcome import DECIDED, Task, Word
+from scheduler.reports.table import Column
+
+FAILED = [w for w in Word if w not in DECIDED]
+# Worth a column even when there is none; of those that the task may come to, the first is what one hopes for.
+ALWAYS = (Word.WRONG, Word.TIMEOUT)
+HOPED = {
+    Task.SOLVE: (Word.SOLVED,),
+    Task.UNIQUE: (Word.UNIQUE, Word.SEVERAL, Word.NO_SOLUTION),
+    Task.COUNT: (Word.COUNTED,),
+    Task.REPAIR: (Word.REPAIRED,),
+}
+ENDS = (Word.SOLVED, Word.UNIQUE, Word.SEVERAL, Word.COUNTED, Word.OVER_BOUND, Word.REPAIRED, Word.NO_SOLUTION)
+
+
+def key(told: Word) -> str:
+    """The key of a word's column."""
+    return told.value.replace(" ", "_")
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.{3 if value < 100 else 1}f}"
+
+
+COLUMNS = [
+    Column("configuration", "configuration", left=True),
+    Column("runs", "runs", programs=True),
+    *(Column(key(w), w.value, optional=True) for w in ENDS),
+    Column("solutions", "solutions", "{:,}".format, optional=True),
+    Column("changes", "changes", "{:,}".format, optional=True),
+    *(Column(key(w), w.value, optional=w not in ALWAYS) for w in FAILED),
+    Column("total_s", "total s", _seconds),
+    Column("mean_ms", "mean ms", _milliseconds),
+    Column("median_ms", "median ms", _milliseconds),
+    Column("p95_ms", "p95 ms", _milliseconds),
+    Column("max_ms", "max ms", _milliseconds),
+    Column("ratio", "x best", lambda value: f"{value:.2f}", instead="note"),
+    Column("note", "note", left=True, programs=True),
+    Column("task", "task", left=True, programs=True),
+    Column("variables", "variables", "{:,}".format, programs=True),
+    Column("constraints", "constraints", "{:,}".format, programs=True),
+    Column("size", "size", left=True, programs=True),
+]
+
+
+def columns_of(task: Task) -> list[Column]:
+    """The columns, of which people always see those that the task is about."""
+    first, *others = (key(w) for w in HOPED[task])
+    columns = [replace(c, optional=False) if c.key in others else c for c in COLUMNS]
+    return [replace(c, of="runs", optional=False) if c.key == first else c for c in columns]
