@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,11 @@ BUSY_S = 30
 CONNECT_S = 5
 # A connection whose other end says nothing any more, as its network was cut, is given up after some ten seconds.
 SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+# The server gives up on us as soon, and on a worker that was suspended in the middle of a transaction, whose locks
+# would stop the others.
+SETTINGS = {f"tcp_{name}": value for name, value in SILENCE.items() if name.startswith("keepalives")}
+SETTINGS["tcp_user_timeout"] = SILENCE["tcp_user_timeout"]
+UNATTENDED = {"idle_in_transaction_session_timeout": 20_000}
 # What is raised where a database is away, going away or not itself: to try again later may help.
 AWAY = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
 # A slot holds a connection for milliseconds at a time, so that far fewer than there are slots will do; a server
@@ -30,11 +35,11 @@ POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}
 READS_ONLY = "cagematch_reads_only"
 
 
-def open_engine(url: str, *, reads_only: bool = False) -> Engine:
+def open_engine(url: str, *, reads_only: bool = False, unattended: bool = False) -> Engine:
     """Make an engine. One a process: an engine carried over a fork mixes up its connections.
 
     ``reads_only``: for who only looks. A SQLite file that is not there is not made, and one that may not be written
-    can be read.
+    can be read. ``unattended``: for a worker, which is never idle in a transaction unless it is suspended.
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
@@ -49,7 +54,9 @@ def open_engine(url: str, *, reads_only: bool = False) -> Engine:
         return engine
     told = {"connect_timeout": CONNECT_S, "application_name": "cagematch"} | SILENCE
     arguments = {name: value for name, value in told.items() if name not in parsed.query}
-    return create_engine(parsed, pool_pre_ping=True, connect_args=arguments, **POOL)
+    engine = create_engine(parsed, pool_pre_ping=True, connect_args=arguments, **POOL)
+    event.listen(engine, "connect", _prepare_postgresql(SETTINGS | (UNATTENDED if unattended else {})))
+    return engine
 
 
 @contextmanager
@@ -119,6 +126,17 @@ def _parsed(url: str) -> URL:
     if parsed.database in (None, "", ":memory:"):
         raise ServiceError("a SQLite database needs a file, as each thread opens it anew; expected sqlite:///file")
     return parsed
+
+
+def _prepare_postgresql(settings: dict[str, int]) -> Callable[[Any, Any], None]:
+    """Set what is the session's. Not as options of the connection, which poolers in front of a server refuse."""
+    statement = "; ".join(f"SET {name} = {value}" for name, value in settings.items())
+
+    def prepare(connection: Any, _: Any) -> None:
+        connection.execute(statement)
+        connection.commit()
+
+    return prepare
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:

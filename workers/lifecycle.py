@@ -76,7 +76,7 @@ def start(app: Celery, worker: Any) -> None:
             "this worker would wait at a broker inside its own process, where nobody sends anything: set "
             "CAGEMATCH_BROKER_URL and CAGEMATCH_DATABASE_URL, or start the compose stack of this folder"
         )
-    engine = open_engine(connections.database)
+    engine = open_engine(connections.database, unattended=True)
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
         check_broker(app)

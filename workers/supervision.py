@@ -163,9 +163,11 @@ def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int
     """Put the shards of lost workers back in their queues; not while all are given time."""
     given_time = exists().where(Lease.duty == GRACE, Lease.expires_at > now())
     expired = (Shard.state == ShardState.LEASED) & (Shard.lease_expires_at < now())
+    # One that is locked is being written to by its holder, who may have been suspended meanwhile.
+    found = select(Shard.id).where(Shard.batch_id.in_(batches), expired, ~given_time).with_for_update(skip_locked=True)
     rows = connection.execute(
         update(Shard)
-        .where(Shard.batch_id.in_(batches), expired, ~given_time)
+        .where(Shard.id.in_(found))
         .values(RETURNED | {"attempts": attempts_after_loss()})
         .returning(Shard.id, Shard.queue)
     )
