@@ -29,7 +29,7 @@ STATUS = {
     4: FAILED,  # ABNORMAL
     5: FAILED,  # MODEL_INVALID
     6: OUT_OF_TIME,  # NOT_SOLVED
-    # HiGHS and PDLP answer in the words of the bulk form, MPSOLVER_UNKNOWN_STATUS: a solution found before a limit is lost.
+    # HiGHS and PDLP answer in the words of the bulk form: MPSOLVER_UNKNOWN_STATUS. What they found before is lost.
     99: OUT_OF_TIME,
 }
 PARAMETERS = {"cages": CAGES}

@@ -1,0 +1,95 @@
+"""How a rule is told: every backend in each way that it can be told, on the same puzzles in one batch.
+
+``python -m benchmarks.formulations PUZZLES SECONDS`` prints the table of docs/formulations.md: how many of the first
+puzzles of each set were solved within the limit, the CPU seconds spent on them all, and how many times as much the
+backend spends on sums as on sets. A run that was stopped counts with what it had used: where that was so of one way
+only, the ratio has a bound, and where it was so of both, nothing is said.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import create_engine, select
+
+from benchmarks.pipeline import scheduler
+from models import Configuration, Puzzle, Run
+from problems.outcome import Answer, Stop
+from workers.backends import BACKENDS, load, version
+from workers.configurations import configuration, configurations
+
+SETS = ("kakuro", "killer")
+ONE_CORE = {"cp-sat": "workers=1,"}
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a configuration came to on a set."""
+
+    runs: int = 0
+    solved: int = 0
+    stopped: bool = False
+    cpu_s: float = 0.0
+
+    def add(self, answer: Answer, stop: Stop, cpu_s: float | None) -> None:
+        """Count one run more."""
+        self.runs += 1
+        self.solved += answer is Answer.SOLUTION and stop is Stop.FINISHED
+        self.stopped |= stop is not Stop.FINISHED
+        self.cpu_s += cpu_s or 0.0
+
+    def __str__(self) -> str:
+        return f"{self.solved} of {self.runs}, {self.cpu_s:.2g} s"
+
+
+Figures = dict[tuple[str, str], Spent]  # by configuration and kind
+
+
+def words() -> Iterator[str]:
+    """Each installed backend, with a sweep of the parameters that say how a rule is told."""
+    for name in BACKENDS:
+        if version(name) and "cages" in load(name).PARAMETERS:
+            encodings = "encoding=*," if "encoding" in load(name).PARAMETERS else ""
+            yield f"{name}:{ONE_CORE.get(name, '')}{encodings}cages=*"
+
+
+def measured(spelled: list[str], puzzles: int, seconds: int) -> Figures:
+    """Submit one batch, and add up its runs."""
+    solvers = [argument for word in spelled for argument in ("-s", word)]
+    found: Figures = defaultdict(Spent)
+    with TemporaryDirectory() as folder:
+        scheduler(folder, {}, "submit", *SETS, *solvers, "--limit", str(puzzles), "--timeout", f"{seconds}s")
+        engine = create_engine(f"sqlite:///{folder}/scheduler.db")
+        with engine.connect() as connection:
+            told = select(Configuration.text, Puzzle.kind, Run.answer, Run.stop, Run.cpu_s)
+            for text, kind, answer, stop, cpu_s in connection.execute(told.join_from(Run, Configuration).join(Puzzle)):
+                found[text, kind].add(answer, stop, cpu_s)
+        engine.dispose()
+    return found
+
+
+def lines(spelled: list[str], found: Figures) -> Iterator[str]:
+    """A row of the table for each backend and encoding."""
+    yield "| configuration | " + " | ".join(f"{kind}, `sum` | `sets` | `sum` / `sets`" for kind in SETS) + " |"
+    yield "|---" * (1 + 3 * len(SETS)) + "|"
+    for plain in (one for one in configurations(spelled) if one.settings["cages"] == "sum"):
+        joint = "," if ":" in plain.text else ":"
+        sets = configuration(f"{plain.text}{joint}cages=sets").text
+        cells = [cell for kind in SETS for cell in _cells(found[plain.text, kind], found[sets, kind])]
+        yield f"| `{plain.text}` | " + " | ".join(cells) + " |"
+
+
+def _cells(plain: Spent, sets: Spent) -> tuple[str, str, str]:
+    if plain.stopped and sets.stopped:
+        return str(plain), str(sets), ""
+    bound = "≥ " if plain.stopped else "≤ " if sets.stopped else ""
+    return str(plain), str(sets), f"{bound}{plain.cpu_s / sets.cpu_s:.2g}"
+
+
+if __name__ == "__main__":
+    asked = list(words())
+    print("\n".join(lines(asked, measured(asked, int(sys.argv[1]), int(sys.argv[2])))))
