@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,8 @@ class Workload:
 WORKLOADS = {
     "3 s and 300 MiB": Workload([*WORK, "3", "300", "1"]),
     "1.5 s and 100 MiB in each of three processes": Workload([*WORK, "1.5", "100", "3"], processes=3),
-    "searches of SCIP": Workload([*SOLVE, "scip", HARD, "4"], shared=True),
-    "searches of CBC, which PuLP starts": Workload([*SOLVE, "pulp-cbc", HARD, "4"], processes=2, shared=True),
+    "searches of SCIP": Workload([*SOLVE, "scip", HARD, "8"], shared=True),
+    "searches of CBC, which PuLP starts": Workload([*SOLVE, "pulp-cbc", HARD, "8"], processes=2, shared=True),
 }
 CLOSE, CLOSE_MEMORY = 0.05, 0.10
 pytestmark = pytest.mark.slow
@@ -126,13 +127,14 @@ def in_a_run(cage: Cage) -> Used:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_run_has_used_what_others_say(meter: Meter, measured: Callable[[list[str]], Used], name: str) -> None:
     workload = WORKLOADS[name]
-    idle = measured([*meter.command, "true"]) - meter.read()
+    idle = min((measured([*meter.command, "true"]) - meter.read() for _ in range(3)), key=attrgetter("wall_s"))
 
     ours = measured([*meter.command, *workload.command]) - idle
     theirs = meter.read()
 
     for word in ("cpu_s", "wall_s", "peak_mib"):
-        print(f"{name}: {word} {getattr(ours, word):.3f}, theirs {getattr(theirs, word):.3f}")
+        mine, other = getattr(ours, word), getattr(theirs, word)
+        print(f"{name}: {word} {mine:.3f} / {other:.3f} = {mine / other:.3f}")
     assert ours.cpu_s == pytest.approx(theirs.cpu_s, rel=CLOSE)
     assert ours.wall_s == pytest.approx(theirs.wall_s, rel=CLOSE)
     if not workload.shared if theirs.summed else workload.processes == 1:
