@@ -77,6 +77,8 @@ class Keeper:
             pass
         finally:
             end_all()
+            for handle in self._handles.values():
+                handle.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     # -- talking to the worker

@@ -55,6 +55,7 @@ def test_a_worker_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
 
         until(lambda: not worker.left())  # noqa: B023
         assert list((tmp_path / "tmp").iterdir()) == []
+        assert list(Path("/sys/fs/cgroup").glob(f"**/cagematch-*.{worker.keeper}.*")) == []
 
 
 def test_a_worker_that_is_killed_takes_the_program_that_pulp_started_with_it(tmp_path: Path) -> None:
