@@ -1,0 +1,109 @@
+"""Every query that the commands and their worker make finds its rows by an index, however many others there are."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from commanding import Scheduler
+
+# Tables that grow with the runs; the others have a row for each batch, file, configuration or worker.
+LARGE = ("run", "puzzle", "set_entry", "batch_puzzle", "shard")
+SCAN = re.compile(rf"SCAN ({'|'.join(LARGE)})(_[0-9]+)?\b(?!.*USING (COVERING )?INDEX)")
+# What looks at all of them, and is meant to.
+WHOLE = (
+    "DELETE FROM puzzle WHERE",  # prune --unused: which puzzles does nobody use?
+    "count(*) AS count_1 \nFROM puzzle",
+    "FROM puzzle \nWHERE NOT",
+    "UPDATE run SET verified = CASE WHEN holds",  # a migration
+)
+# A worker a process; what only looks, or has nothing to work on, shares the last one.
+PROCESSES = (
+    ["submit hard -s cp-min-size -s cp-sat-fast --limit 2"],
+    ["submit queens -s cp-min-size --task unique --limit 2"],
+    ["submit queens -s cp-min-size --task count --limit 2 --name counted"],
+    ["submit hard -s cp-min-size --limit 1 --permute --repeat 2"],
+    ["submit --to 1 -s cp-default"],
+    ["rerun 1"],
+    [
+        "status",
+        "status 1 --json",
+        "watch 1",
+        "cancel 1",
+        "resume 1",
+        "report",
+        "report 1 2",
+        "report counted --format json",
+        "export - --format csv",
+        "export 1 - --format jsonl",
+        "export --experiment 1",
+        "show 1",
+        "show hard:1",
+        "show abcdef",
+        "show 8",
+        "prune 2",
+        "prune 2 --yes",
+        "prune --older-than 100 --unused --yes",
+    ],
+)
+# Runs commands, and writes down every statement that an engine runs, with parameters of one time.
+LISTENER = """
+import json, sys
+from sqlalchemy import Engine, event
+from typer.testing import CliRunner
+from problems.errors import LookupFailed
+from scheduler.cli import batches, checking, results, services, submitting
+from scheduler.cli.application import app
+
+found = {}
+
+@event.listens_for(Engine, "before_cursor_execute")
+def note(connection, cursor, statement, parameters, context, many):
+    found.setdefault(statement, len(parameters[0] if many else parameters))
+
+for command in sys.argv[2:]:
+    done = CliRunner().invoke(app, command.split())
+    if done.exception and not isinstance(done.exception, (SystemExit, LookupFailed)):
+        sys.exit(f"{command}: {done.exception!r}: {done.output}")
+with open(sys.argv[1], "w") as out:
+    json.dump(found, out)
+"""
+
+
+@pytest.mark.slow
+def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
+    found: dict[str, int] = {}
+    for commands in PROCESSES:
+        told = scheduler.folder / "statements.json"
+        program = [sys.executable, "-P", "-c", LISTENER, str(told), *commands]
+        done = subprocess.run(  # noqa: PLW1510 - looked at below
+            program, cwd=scheduler.folder, env=scheduler.environment, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stderr
+        found |= json.loads(told.read_text())
+
+    plans = dict(explained(scheduler.folder / "scheduler.db", found))
+    scans = {query: plan for query, plan in plans.items() if any(map(SCAN.search, plan)) and not whole(query)}
+
+    assert len(plans) > 60
+    assert scans == {}
+
+
+def explained(database: Path, found: dict[str, int]) -> Iterator[tuple[str, list[str]]]:
+    """How SQLite would go about each statement, were the tables large."""
+    with closing(sqlite3.connect(database)) as connection:
+        for statement, count in found.items():
+            if statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE")) and "sqlite_" not in statement:
+                rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", (None,) * count)
+                yield statement, [row[3] for row in rows]
+
+
+def whole(query: str) -> bool:
+    return any(part in query for part in WHOLE)
