@@ -1,0 +1,122 @@
+"""What disturbed runs while they were measured, told so that nobody need know what a hypervisor is.
+
+A shift's row says what its host was like meanwhile (`models.Shift`). What is past a threshold below puts the times of
+the shift's runs in doubt, not their answers. A solve with more threads than cores makes pressure and load by itself:
+that is no disturbance, and has a note of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from models import Configuration, Host, Run, Shift, Worker
+from scheduler.reports.scope import Scope
+
+STEAL = 0.02  # of the cores' time
+PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
+DRIFT = 1.10  # over the host's fastest reference measurement
+NAMED = 4  # configurations that a line names
+Ran = dict[int, Counter[str]]  # of each shift, its runs by configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """One way in which shifts were disturbed, their numbers, and their runs by configuration."""
+
+    what: str
+    shifts: frozenset[int]
+    runs: Counter[str]
+
+    def __str__(self) -> str:
+        count, names = self.runs.total(), sorted(self.runs)
+        named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        return f"warning: {self.what}, while {count:,} run{'s' * (count != 1)} took place: of {named}"
+
+
+def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
+    """Whatever disturbed runs of the covered batches."""
+    ran, crowds = _runs(connection, covered)
+    shifts = [shift for shift in _shifts(connection, covered) if shift.id in ran]
+    found = (_stolen(shifts), _pressed(shifts, crowds), _crowded(shifts, crowds), *_drifted(shifts))
+    return [_disturbance(what, which, ran) for what, which in found if which]
+
+
+def _disturbance(what: str, which: list[Any], ran: Ran) -> Disturbance:
+    runs: Counter[str] = Counter()
+    for shift in which:
+        runs.update(ran[shift.id])
+    return Disturbance(what, frozenset(shift.id for shift in which), runs)
+
+
+def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
+    """The runs of each shift, and the shifts whose own threads are more than their cores."""
+    columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores)
+    rows = connection.execute(
+        select(*columns, func.count())
+        .join(Configuration, Configuration.id == Run.configuration_id)
+        .where(Run.batch_id.in_(covered.batches), Run.shift_id.is_not(None))
+        .group_by(*columns)
+    )
+    ran: Ran = defaultdict(Counter)
+    crowds = set[int]()
+    shift_id: Any  # not NULL, as asked for
+    for shift_id, text, threads, cores, count in rows:
+        ran[shift_id][text] += count
+        if threads > cores.count(",") + 1:
+            crowds.add(shift_id)
+    return ran, crowds
+
+
+def _shifts(connection: Connection, covered: Scope) -> list[Any]:
+    query = (
+        select(Shift.__table__, Host.id.label("host_id"), Host.name, Host.facts)
+        .add_columns(Worker.reference_s.label("first_s"))
+        .join(Worker, Worker.id == Shift.worker_id)
+        .join(Host, Host.id == Worker.host_id)
+        .where(Shift.batch_id.in_(covered.batches))
+        .order_by(Shift.id)
+    )
+    return list(connection.execute(query))
+
+
+def _stolen(shifts: list[Any]) -> tuple[str, list[Any]]:
+    which = [shift for shift in shifts if (shift.steal or 0) > STEAL]
+    most = _percent(max((shift.steal for shift in which), default=0))
+    return f"other virtual machines took up to {most} of the processors' time", which
+
+
+def _pressed(shifts: list[Any], crowds: set[int]) -> tuple[str, list[Any]]:
+    which = [shift for shift in shifts if (shift.pressure or 0) > PRESSURE and shift.id not in crowds]
+    most = _percent(max((shift.pressure for shift in which), default=0))
+    return f"programs had to wait for a core for up to {most} of the time, as others were at work besides", which
+
+
+def _crowded(shifts: list[Any], crowds: set[int]) -> tuple[str, list[Any]]:
+    def threads(shift: Any) -> int:
+        return int(shift.facts.get("host_threads") or shift.facts["cores"])
+
+    which = [s for s in shifts if s.oversubscribed and (s.load or 0) > 1.5 * threads(s) and s.id not in crowds]
+    worst = max(which, key=lambda shift: shift.load, default=None)
+    told = f"up to {worst.load:.1f} programs shared {threads(worst)} cores" if worst else ""
+    return f"the cores were oversubscribed: {told}", which
+
+
+def _drifted(shifts: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Host by host: a fixed computation took longer than it did at the host's best."""
+    hosts: defaultdict[int, list[Any]] = defaultdict(list)
+    for shift in shifts:
+        hosts[shift.host_id].append(shift)
+    for those in hosts.values():
+        fastest = min(s for shift in those for s in (shift.first_s, shift.reference_s) if s)
+        which = [shift for shift in those if shift.reference_s and shift.reference_s > fastest * DRIFT]
+        slowest = max((shift.reference_s for shift in which), default=fastest)
+        yield f"{those[0].name} was up to {_percent(slowest / fastest - 1)} slower than at its best", which
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"

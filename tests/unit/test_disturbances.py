@@ -1,0 +1,117 @@
+"""Which runs a report doubts, and how it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, insert
+
+from models import Base, Batch, BatchState, Configuration, Host, Puzzle, Run, Shift, Worker
+from models.engine import open_engine, reading, writing
+from scheduler.reports.disturbances import disturbances
+from scheduler.reports.scope import Scope
+
+HERE = {"processor": "Z80", "cores": 2, "host_threads": 2, "memory_mib": 64}
+QUIET = {"seconds": 30.0, "steal": 0.0, "pressure": 0.05, "load": 2.0, "oversubscribed": False, "reference_s": 0.003}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """Two hosts with a worker each, two configurations, and a batch of eight puzzles without runs."""
+    engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
+    Base.metadata.create_all(engine)
+    worker: dict[str, Any] = {"pid": 1, "program": "1", "queues": [], "versions": {}, "slots": 2, "schema": "1"}
+    worker |= {"reference_s": 0.003, "started_at": 0.0, "heartbeat_at": 0.0}
+    batch = {"id": 1, "state": BatchState.DONE, "task": "solve", "timeout_s": 3.0, "memory_mib": 512, "repeats": 1}
+    batch |= {"seed": 0, "puzzles": 8, "versions": {}, "created_at": 0.0}
+    with writing(engine) as connection:
+        connection.execute(
+            insert(Host), [{"id": i, "name": n, "digest": n, "facts": HERE} for i, n in ((1, "a"), (2, "b"))]
+        )
+        connection.execute(insert(Worker), [worker | {"id": i, "host_id": i} for i in (1, 2)])
+        connection.execute(
+            insert(Configuration),
+            [{"id": i, "text": t, "expanded": t, "backend": t} for i, t in ((1, "scip"), (2, "cbc"))],
+        )
+        connection.execute(insert(Batch).values(**batch))
+        puzzles = [{"id": i, "kind": "queens", "text": str(i), "fingerprint": bytes([i] * 32)} for i in range(1, 9)]
+        connection.execute(insert(Puzzle), puzzles)
+    yield engine
+    engine.dispose()
+
+
+def shift(engine: Engine, number: int, worker: int = 1, configuration: int = 1, threads: int = 1, **told: Any) -> None:
+    """A shift of two runs."""
+    run = {
+        "batch_id": 1,
+        "configuration_id": configuration,
+        "repeat": 0,
+        "seed": 0,
+        "answer": "none",
+        "worker_id": worker,
+    }
+    run |= {"stop": "finished", "wall_s": 1.0, "detail": "", "threads": threads, "cores": "0", "finished_at": 0.0}
+    row = {"id": number, "batch_id": 1, "worker_id": worker, "began_at": 0.0}
+    with writing(engine) as connection:
+        connection.execute(insert(Shift).values(**row, **QUIET | told))
+        runs = [run | {"puzzle_id": 2 * number - at, "shift_id": number} for at in (0, 1)]
+        connection.execute(insert(Run), runs)
+
+
+def told(engine: Engine) -> list[str]:
+    with reading(engine) as connection:
+        return [str(found) for found in disturbances(connection, Scope((1,), newest=False))]
+
+
+def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2, configuration=2, steal=None, pressure=None, load=None, oversubscribed=None)
+
+    assert told(engine) == []
+
+
+@pytest.mark.parametrize(
+    ("strain", "expected"),
+    [
+        ({"steal": 0.124}, "other virtual machines took up to 12 % of the processors' time"),
+        (
+            {"pressure": 0.6},
+            "programs had to wait for a core for up to 60 % of the time, as others were at work besides",
+        ),
+        ({"oversubscribed": True, "load": 7.06}, "the cores were oversubscribed: up to 7.1 programs shared 2 cores"),
+        ({"reference_s": 0.0036}, "a was up to 20 % slower than at its best"),
+    ],
+)
+def test_a_disturbance_is_told_with_the_runs_that_it_concerns(engine: Engine, strain: dict[str, Any], expected: str):
+    shift(engine, 1, **strain)
+    shift(engine, 2)
+    shift(engine, 3, configuration=2, **strain)
+
+    assert told(engine) == [f"warning: {expected}, while 4 runs took place: of cbc, scip"]
+
+
+def test_a_host_is_measured_by_its_own_best(engine: Engine):
+    shift(engine, 1, reference_s=0.0031)
+    shift(engine, 2, worker=2, configuration=2, reference_s=0.0034)
+
+    assert told(engine) == ["warning: b was up to 13 % slower than at its best, while 2 runs took place: of cbc"]
+
+
+def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: Engine):
+    shift(engine, 1, threads=4, pressure=0.9, oversubscribed=True, load=9.0)
+
+    assert told(engine) == []
+
+
+def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: Engine):
+    for number in (1, 2, 4):
+        shift(engine, number, steal=0.5)
+
+    with reading(engine) as connection:
+        (found,) = disturbances(connection, Scope((1,), newest=False))
+
+    assert found.shifts == {1, 2, 4}
+    assert found.runs == {"scip": 6}
