@@ -1,0 +1,134 @@
+"""How far apart the medians of one batch are when it is run again and again beside a neighbour.
+
+    python -m benchmarks.spread [--runs 24] [--puzzles 95]
+
+The same batch is run under each of four regimes, in turns, while another batch is at work on the host all the time:
+
+1. without leases: the two do not know of each other's cores;
+2. with leases: host-wide, so that no two solves share a core;
+3. with leases and a new order: each run shuffles the puzzles anew;
+4. with leases, a new order and a permutation: and solves each under another symmetry.
+
+Printed is, for each configuration, the largest median over the smallest; once over all runs, once over those that the
+report does not call disturbed. The target is 1.10 for the latter, under the fourth regime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workers.host import host_facts
+
+CONFIGURATIONS = ("cp-sat-fast", "cp-min-size", "scip")
+NEIGHBOUR = ("scip", "cp-sat-fast")
+SCHEDULER = (sys.executable, "-P", "-c", "from scheduler.cli import main; main()")
+TARGET = 1.10
+Medians = dict[str, list[float]]
+
+
+class Regime:
+    """A way to run the batch, and the medians that came of it. ``leases``: in the neighbour's folder of locks."""
+
+    def __init__(self, name: str, *, leases: bool, order: bool = False, permute: bool = False) -> None:
+        self.name, self.leases, self.order, self.permute = name, leases, order, permute
+        self.all: Medians = defaultdict(list)
+        self.undisturbed: Medians = defaultdict(list)
+
+    def options(self, number: int) -> list[str]:
+        """What `submit` is told besides, in the run of that number."""
+        return ["--seed", str(number if self.order else 0), *(["--permute"] if self.permute else [])]
+
+    def __str__(self) -> str:
+        lines = [self.name]
+        for text in CONFIGURATIONS:
+            calm = self.undisturbed.get(text, [])
+            told = f"{_spread(calm)} over {len(calm)} undisturbed" if len(calm) > 1 else "too few undisturbed runs"
+            lines.append(f"  {text:14} {_spread(self.all[text])} over all {len(self.all[text])}, {told}")
+        return "\n".join(lines)
+
+
+REGIMES = (
+    Regime("without leases", leases=False),
+    Regime("with leases", leases=True),
+    Regime("with leases and a new order", leases=True, order=True),
+    Regime("with leases, a new order and a permutation", leases=True, order=True, permute=True),
+)
+
+
+def main() -> int:
+    """Return 0 when the target was reached."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spread", description=__doc__)
+    parser.add_argument("--runs", type=int, default=24, help="of the batch under each regime")
+    parser.add_argument("--puzzles", type=int, default=95, help="of the set hard")
+    asked = parser.parse_args()
+    facts = host_facts()
+    print(f"{facts['processor']}, {facts['cores']} cores, load when this began: {os.getloadavg()[0]:.2f}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="spread-") as folder, neighbour(Path(folder)):
+        for number in range(asked.runs):
+            for regime in REGIMES:
+                run(regime, number, asked.puzzles, Path(folder))
+            print(f"{number + 1} of {asked.runs}", file=sys.stderr, flush=True)
+    print(f"\nlargest median ÷ smallest, {asked.puzzles} puzzles of hard, {asked.runs} runs each\n")
+    print("\n".join(map(str, REGIMES)))
+    calm = REGIMES[-1].undisturbed
+    return 0 if all(len(calm.get(t, [])) > 1 and max(calm[t]) <= TARGET * min(calm[t]) for t in CONFIGURATIONS) else 1
+
+
+def run(regime: Regime, number: int, puzzles: int, folder: Path) -> None:
+    """Run the batch once, in a database of its own, and note its medians."""
+    with tempfile.TemporaryDirectory(dir=folder) as here:
+        locks = folder / "locks" if regime.leases else Path(here) / "locks"
+        solvers = [word for text in CONFIGURATIONS for word in ("-s", text)]
+        scheduler(here, locks, "submit", "hard", "--limit", str(puzzles), *solvers, *regime.options(number))
+        for medians, options in ((regime.all, ()), (regime.undisturbed, ("--exclude-disturbed",))):
+            told = scheduler(here, locks, "report", "--format", "json", *options)
+            for table in json.loads(told) if told else ():
+                for row in table["rows"]:
+                    # A configuration of which a part was disturbed is not the whole batch.
+                    if row["runs"] == puzzles:
+                        medians[row["configuration"]].append(row["median_ms"])
+
+
+def scheduler(folder: str, locks: Path, *words: str) -> str:
+    environment = os.environ | {"CAGEMATCH_LOCKS": str(locks)}
+    done = subprocess.run(
+        [*SCHEDULER, *words], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    return done.stdout
+
+
+@contextmanager
+def neighbour(folder: Path) -> Iterator[None]:
+    """Another batch, at work for as long as the block takes."""
+    here = folder / "neighbour"
+    here.mkdir()
+    solvers = [word for text in NEIGHBOUR for word in ("-s", text)]
+    process = subprocess.Popen(
+        [*SCHEDULER, "submit", "easy", "--repeat", "100000", *solvers],
+        cwd=here,
+        env=os.environ | {"CAGEMATCH_LOCKS": str(folder / "locks")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _spread(medians: list[float]) -> str:
+    return f"{max(medians) / min(medians):.2f}" if medians else "–"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
