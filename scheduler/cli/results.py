@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from problems.errors import InputError
 from scheduler.cli.application import app, connect, notes, output
+
+if TYPE_CHECKING:
+    from scheduler.reports.table import Table
 
 Batches = Annotated[
     list[str] | None,
@@ -21,6 +24,15 @@ Batches = Annotated[
 @app.command()
 def report(
     batches: Batches = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help="comparison: of the configurations. improper: puzzles without exactly one solution. counts: solutions "
+            "of each puzzle. repairs: what mends it.  [default: comparison, then what the task is about]",
+        ),
+    ] = None,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, csv, json or md.")] = "table",
     columns: Annotated[
         str | None, typer.Option(metavar="KEY,KEY…", help="Columns to show; `--format csv` shows every key.")
@@ -30,43 +42,70 @@ def report(
         str | None, typer.Option("--filter", metavar="KEY=WORD", help="Only rows with the word in the column.")
     ] = None,
 ) -> None:
-    """Compare configurations, set by set. Exit code 1 when a run was wrong or failed for a reason of ours.
+    """Compare configurations, set by set, and tell what the tasks unique, count and repair found of the puzzles.
+
+    Exit code 1 when a run was wrong or failed for a reason of ours, when a puzzle of the task unique does not have
+    exactly one solution, and when configurations count differently.
 
     Without a BATCH, of each puzzle and configuration the newest run counts, out of the batches that have the task and
     the limits of the newest one; a note tells which others are left out.
     """
     from models.engine import reading
     from scheduler.batches import find_batch
+    from scheduler.cli import findings
     from scheduler.reports import REPORTS, table
     from scheduler.reports.comparison import failures
     from scheduler.reports.coverage import coverage
     from scheduler.reports.formats import WRITERS
     from scheduler.reports.scope import scope
 
-    if form != "table" and form not in WRITERS:
-        raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
+    _require(form, name)
     _, engine = connect(reads_only=True)
     numbers = [find_batch(engine, word) for word in batches or []]
     with reading(engine) as connection:
         covered = scope(connection, numbers)
         told = coverage(connection, covered)
-        found = REPORTS["comparison"](connection, covered)
-    if not found:
+        compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
+        found = findings.findings(connection, covered, name)
+    if not told:
         raise InputError(_nothing(numbers))
-    shown = [table.chosen(one, columns, sort, matching) for one in found]
-    shown = [one for one in shown if one.rows]
-    if not shown:
-        raise InputError(f"no row has {matching}")
     for line in told:
         notes().print(line, style="yellow" if line.startswith("warning") else None)
-    if form == "table":
+    shown = _chosen(compared or found[0].tables, columns, sort, matching)
+    if form != "table":
+        typer.echo(WRITERS[form](shown), nl=False)
+    elif compared:
         table.show(shown, output())
     else:
-        typer.echo(WRITERS[form](shown), nl=False)
-    if failed := failures(found):
+        findings.draw(found[0].name, shown, numbers)
+    if compared and form == "table" and not (columns or sort or matching):
+        for one in found:
+            findings.draw(one.name, one.tables, numbers)
+    if failed := failures(compared):
         were = "1 run was" if failed == 1 else f"{failed} runs were"
         notes().print(f"{were} WRONG or failed; `scheduler export` tells which", style="bold red")
+    if findings.sum_up(found) or failed:
         raise typer.Exit(1)
+
+
+def _chosen(tables: list[Table], columns: str | None, sort: str | None, matching: str | None) -> list[Table]:
+    from scheduler.reports.table import chosen
+
+    wanted = [chosen(one, columns, sort, matching) for one in tables]
+    shown = [one for one in wanted if one.rows]
+    if wanted and not shown:
+        raise InputError(f"no row has {matching}")
+    return shown
+
+
+def _require(form: str, name: str | None) -> None:
+    from scheduler.reports import REPORTS
+    from scheduler.reports.formats import WRITERS
+
+    if form != "table" and form not in WRITERS:
+        raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
+    if name is not None and name not in REPORTS:
+        raise InputError(f"no table is called {name!r}; there are: {', '.join(REPORTS)}")
 
 
 @app.command()

@@ -200,15 +200,18 @@ def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
 
 
 def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:
-    """Show progress to the end; exit code 1 when a run was wrong or failed."""
+    """Show progress to the end, and what a task has found of the puzzles; exit code 1 when something is wrong."""
+    from scheduler.cli.findings import tell
     from scheduler.progress import failed_runs
     from scheduler.watch import conclusion, watch
 
     end = watch(engine, batch_id, notes(), check or (lambda: None))
     told, failed = conclusion(end)
     output().print(told)
+    improper = tell(engine, batch_id)
     if failed:
         for line in failed_runs(engine, batch_id, NAMED):
             notes().print(line, style="bold red")
         notes().print("`scheduler show` with a run's number tells more")
+    if failed or improper:
         raise typer.Exit(1)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler.reports import comparison
+from problems.outcome import Task
+from scheduler.reports import comparison, counts, improper, repairs
 from scheduler.reports.table import Table
 
 REPORTS: dict[str, Callable[..., list[Table]]] = {
     "comparison": comparison.tables,
+    "improper": improper.tables,
+    "counts": counts.tables,
+    "repairs": repairs.tables,
 }
+# What tells of puzzles, and of which tasks; of the first without being asked.
+TASKS = {"improper": improper.TASKS, "counts": (Task.COUNT,), "repairs": (Task.REPAIR,)}

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, case, func, or_, select
+from sqlalchemy import Connection, RowMapping, or_, select
 
 from models import Batch, BatchSet, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
 from problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
+from scheduler.reports.puzzles import OUTCOME, evidence
 from scheduler.reports.scope import Scope, over, set_puzzles
 from scheduler.reports.sizes import Made, made
 
 CHUNK = 5_000
 DIGITS = 6  # of seconds and MiB; finer is noise
-# In the order of the fields of `Outcome`.
-OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
 EXPORTED = (
     Run.id.label("run"),
     Batch.id.label("batch"),
@@ -70,16 +69,8 @@ def known(connection: Connection, covered: Scope) -> dict[int, Known]:
     claimed = select(Run.puzzle_id).where(
         Run.batch_id.in_(covered.batches), or_(Run.answer == Answer.NONE, Run.complete.is_(True))
     )
-    rows = connection.execute(
-        select(
-            Run.puzzle_id,
-            func.max(Run.verified).label("solutions"),
-            func.min(case((Run.holds.is_(True), Run.changes))).label("fewest"),
-        )
-        .where(Run.puzzle_id.in_(claimed))
-        .group_by(Run.puzzle_id)
-    )
-    return {row.puzzle_id: Known(row.solutions or 0, row.fewest) for row in rows}
+    rows = connection.execute(evidence(claimed))
+    return {row.puzzle_id: Known(row.solutions, row.fewest) for row in rows}
 
 
 def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:

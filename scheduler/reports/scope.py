@@ -36,7 +36,7 @@ def covered_batches(connection: Connection, covered: Scope) -> list[int]:
     return sorted(connection.scalars(over(select(Run.batch_id).distinct(), covered)))
 
 
-def over(query: Select[Any], covered: Scope) -> Select[Any]:
+def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, ...]]:
     """Restrict a query over runs to those that the scope covers.
 
     The newest run of a puzzle and configuration stands for its whole batch: its repeats count too.
