@@ -98,7 +98,7 @@ def search(model: Model, limit_s: float) -> Found:
 
 
 def _forbid(model: Model, assignment: Sequence[int]) -> None:
-    """Add the cut to the solver, which hands its engine the whole model again with the next solve."""
+    """Add the cut. The linear solver sees to it that its engine has it with the next solve, which may load all anew."""
     cut = model.solver.Constraint(0, len(assignment) - 1)
     for atom in chosen(model.encoding, assignment):
         cut.SetCoefficient(model.solver.variable(atom), 1)
