@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.formulations import SETS, Spent, lines, measured, words
+from benchmarks.formulations import KINDS, Spent, lines, measured, words
 from problems.outcome import Answer, Stop
 from workers.configurations import configurations
 
@@ -32,7 +32,7 @@ def test_every_backend_that_can_tell_cages_either_way_is_in_it():
     ],
 )
 def test_of_what_was_stopped_the_ratio_is_a_bound(plain: Spent, sets: Spent, ratio: str):
-    found = {(text, kind): one for kind in SETS for text, one in (("bop", plain), ("bop:cages=sets", sets))}
+    found = {(text, kind): one for kind in KINDS for text, one in (("bop", plain), ("bop:cages=sets", sets))}
 
     *_, row = lines(["bop:cages=*"], found)
 
@@ -42,5 +42,5 @@ def test_of_what_was_stopped_the_ratio_is_a_bound(plain: Spent, sets: Spent, rat
 def test_it_is_measured_by_a_batch_of_the_command():
     found = measured(["bop:cages=*"], 1, 30)
 
-    assert {(text, kind) for text, kind in found} == {(t, k) for t in ("bop", "bop:cages=sets") for k in SETS}
+    assert {(text, kind) for text, kind in found} == {(t, k) for t in ("bop", "bop:cages=sets") for k in KINDS}
     assert all((one.runs, one.solved, one.stopped) == (1, 1, False) and one.cpu_s > 0 for one in found.values())
