@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Protocol, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TaskID, TextColumn
@@ -17,6 +18,7 @@ from sqlalchemy import Engine
 
 from models import BatchState
 from problems.outcome import Word
+from scheduler.outages import patiently
 from scheduler.progress import Advance, Progress, is_over, progress
 
 LOOK_S = 0.2
@@ -26,7 +28,15 @@ LONGEST_S = 2.0  # what somebody in front of a terminal waits for a count at mos
 LINE_EVERY_S = 10.0
 WINDOW_S = 30.0  # the rate is that of the last half minute
 ALL = "all"
+T = TypeVar("T")
 NARROW = 100
+
+
+class Ask(Protocol):
+    """Asks the database something about a batch, waiting for it where it is away."""
+
+    def __call__(self, what: Callable[[Engine, int], T]) -> T:
+        """Ask with the engine and the batch's number."""
 
 
 class _Rows(Bars):
@@ -76,7 +86,11 @@ class Pace:
 def watch(engine: Engine, batch_id: int, console: Console, check: Callable[[], None] = lambda: None) -> Progress:
     """Show until the batch is over, and return where it then stood. ``check`` may raise to end it earlier."""
     show, every_s = (_bars, COUNT_S) if console.is_terminal else (_lines, LINE_EVERY_S)
-    return show(_states(engine, batch_id, check, every_s), console)
+
+    def ask(what: Callable[[Engine, int], T]) -> T:
+        return patiently(engine, lambda: what(engine, batch_id), console)
+
+    return show(_states(ask, check, every_s), console)
 
 
 def words(advance: Advance) -> str:
@@ -110,19 +124,19 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def _states(engine: Engine, batch_id: int, check: Callable[[], None], every_s: float) -> Iterator[Progress]:
+def _states(ask: Ask, check: Callable[[], None], every_s: float) -> Iterator[Progress]:
     """Where the batch stands, every so many seconds at most; the last one is how it ended."""
     took = 0.0
     for look in count():
         started = time.monotonic()
-        state = progress(engine, batch_id)
+        state = ask(progress)
         if look:  # the first is slow for reasons that are gone then: cold caches, a worker that starts
             took = time.monotonic() - started
         yield state
         if state.over:
             return
         due = time.monotonic() + pause_s(every_s, took)
-        while time.monotonic() < due and not is_over(engine, batch_id):
+        while time.monotonic() < due and not ask(is_over):
             check()
             time.sleep(LOOK_S)
 

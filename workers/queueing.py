@@ -37,15 +37,16 @@ def slots_of(connection: Connection) -> dict[str, int]:
     return slots
 
 
-def enqueue(app: Celery, engine: Engine, batch_id: int) -> None:
+def enqueue(app: Celery, engine: Engine, batch_id: int) -> bool:
     """Fill a batch's window: mark the next shards of each queue as queued, then send their messages.
 
-    A queue for which a batch of a higher priority has shards that are not sent is left to that one.
+    A queue for which a batch of a higher priority has shards that are not sent is left to that one. Returns False when
+    the broker did not take what there was to send.
     """
     with writing(engine) as connection:
         state = connection.scalar(select(Batch.state).where(Batch.id == batch_id))
         if state is not BatchState.ACTIVE:
-            return
+            return True
         slots = slots_of(connection)
         due = [
             shard
@@ -54,22 +55,23 @@ def enqueue(app: Celery, engine: Engine, batch_id: int) -> None:
             for shard in _next(connection, batch_id, queue, PER_SLOT * slots.get(queue, 1) - waiting)
         ]
         if not due:
-            return
+            return True
         ids = [shard for shard, _ in due]
         connection.execute(update(Shard).where(Shard.id.in_(ids)).values(state=ShardState.QUEUED, sent_at=now()))
-    send(app, due)
+    return send(app, due)
 
 
-def send(app: Celery, shards: list[tuple[int, str]]) -> None:
-    """Send the message of each (shard, queue). An unreachable broker is no loss: supervision sends again."""
+def send(app: Celery, shards: list[tuple[int, str]]) -> bool:
+    """Send the message of each (shard, queue). An unreachable broker is no loss, but False: supervision sends again."""
     if not shards:
-        return
+        return True
     try:
         with app.producer_or_acquire() as producer:
             for shard_id, queue in shards:
                 app.send_task(TASK, (shard_id,), queue=queue, producer=producer, retry=False)
     except (OperationalError, RedisError, OSError):
-        return
+        return False
+    return True
 
 
 def lost(connection: Connection, lengths: dict[str, int], batches: list[int]) -> list[tuple[int, str]]:

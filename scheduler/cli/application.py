@@ -69,13 +69,15 @@ def notes() -> Console:
     return steady(sys.stderr)
 
 
-def connect(*, quiet: bool = False, reads_only: bool = False) -> tuple[Connections, Engine]:
+def connect(*, quiet: bool = False, reads_only: bool = False, waits: bool = False) -> tuple[Connections, Engine]:
     """Find the database and the broker, say which, and make sure of the tables.
 
     ``reads_only``: for a command that only looks: no file is made, and one that may not be written will do.
+    ``waits``: for a database that is away.
     """
     from models.engine import file_of, open_engine, writable
     from models.schema import require_current
+    from scheduler.outages import patiently
     from workers.connections import find_connections
 
     connections = find_connections()
@@ -85,8 +87,15 @@ def connect(*, quiet: bool = False, reads_only: bool = False) -> tuple[Connectio
         file = file_of(connections.database)
         raise ServiceError(f"{file} may not be written, or its folder; report, export, show and status only read")
     engine = open_engine(connections.database, reads_only=reads_only)
-    with _named(connections):
+
+    def make_sure() -> None:
         require_current(engine, upgrade_it=connections.local_file and may_write)
+
+    with _named(connections):
+        if waits:
+            patiently(engine, make_sure, notes())
+        else:
+            make_sure()
     return connections, engine
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from scheduler.cli.application import Batch, Wait, app, connect, output
-from scheduler.cli.working import follow, go_on
+from scheduler.cli.application import Batch, Wait, app, connect, notes, output
+from scheduler.cli.working import follow, follow_workers, go_on
 
 
 @app.command()
@@ -18,10 +18,17 @@ def status(
 ) -> None:
     """List the batches and the live workers. Says, too, what waits for a worker that is not there."""
     from scheduler.batches import find_batch
+    from scheduler.outages import answers, away, patiently
     from scheduler.status import draw, status_of
 
-    connections, engine = connect(quiet=as_json, reads_only=True)
-    found = status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
+    connections, engine = connect(quiet=as_json, reads_only=True, waits=True)
+
+    def ask() -> dict[str, Any]:
+        return status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
+
+    found = patiently(engine, ask, notes())
+    if not answers(connections.broker):
+        notes().print(away(connections.broker), style="yellow")
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -34,9 +41,12 @@ def watch(batch: Batch = None) -> None:
     from scheduler.batches import find_batch
     from scheduler.status import abandoned
 
-    connections, engine = connect(reads_only=True)
+    connections, engine = connect(reads_only=True, waits=True)
     batch_id = find_batch(engine, batch)
-    follow(engine, batch_id, abandoned(engine, batch_id) if connections.embedded else None)
+    if connections.embedded:
+        follow(engine, batch_id, abandoned(engine, batch_id))
+    else:
+        follow_workers(connections, engine, batch_id)
 
 
 @app.command()

@@ -134,15 +134,21 @@ def require_task(chosen: list[Configuration], task: Task) -> None:
 def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Have a batch solved: here when embedded, else by the workers."""
     from workers.app import make_app
+    from workers.connections import without_password
     from workers.queueing import enqueue
 
     if connections.embedded:
         _work_here(connections, engine, batch_id)
         return
-    enqueue(make_app(connections), engine, batch_id)
-    output().print(f"batch {batch_id} is with the workers; `scheduler watch {batch_id}` shows how far they are")
+    if enqueue(make_app(connections), engine, batch_id):
+        output().print(f"batch {batch_id} is with the workers; `scheduler watch {batch_id}` shows how far they are")
+    else:
+        place = without_password(connections.broker)
+        output().print(
+            f"batch {batch_id} is stored; the broker {place} does not answer, and workers begin when it does"
+        )
     if wait:
-        follow(engine, batch_id)
+        follow_workers(connections, engine, batch_id)
 
 
 def _work_here(connections: Connections, engine: Engine, batch_id: int) -> None:
@@ -197,6 +203,18 @@ def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
         look()
         raise
     look()
+
+
+def follow_workers(connections: Connections, engine: Engine, batch_id: int) -> None:
+    """Show what workers elsewhere do, and which service they wait for; they go on when nobody looks."""
+    from scheduler.outages import broker_watch
+
+    try:
+        follow(engine, batch_id, broker_watch(connections.broker, notes()))
+    except KeyboardInterrupt:
+        more = f"`scheduler watch {batch_id}` shows it again, `scheduler cancel {batch_id}` drops what is left"
+        notes().print(f"the workers go on with batch {batch_id}; {more}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:
