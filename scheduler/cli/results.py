@@ -20,6 +20,15 @@ Batches = Annotated[
     typer.Argument(metavar="BATCH", help="Numbers or names of batches; by default the newest runs of all alike."),
 ]
 
+EVERY_RUN = "something disturbed every run of this report; without --exclude-disturbed it tells what"
+Undisturbed = Annotated[
+    bool,
+    typer.Option(
+        "--exclude-disturbed",
+        help="Leave out runs during which the machine was busy with something else, or slower than at its best.",
+    ),
+]
+
 
 @app.command()
 def report(
@@ -41,6 +50,7 @@ def report(
     matching: Annotated[
         str | None, typer.Option("--filter", metavar="KEY=WORD", help="Only rows with the word in the column.")
     ] = None,
+    calm: Undisturbed = False,
 ) -> None:
     """Compare configurations, set by set, and tell what the tasks unique, count and repair found of the puzzles.
 
@@ -56,6 +66,7 @@ def report(
     from scheduler.reports import REPORTS, table
     from scheduler.reports.comparison import failures
     from scheduler.reports.coverage import coverage
+    from scheduler.reports.disturbances import undisturbed
     from scheduler.reports.formats import WRITERS
     from scheduler.reports.scope import scope
 
@@ -64,11 +75,12 @@ def report(
     numbers = [find_batch(engine, word) for word in batches or []]
     with reading(engine) as connection:
         covered = scope(connection, numbers)
+        covered = undisturbed(connection, covered) if calm else covered
         told = coverage(connection, covered)
         compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
         found = findings.findings(connection, covered, name)
     if not told:
-        raise InputError(_nothing(numbers))
+        raise InputError(EVERY_RUN if calm and covered.without else _nothing(numbers))
     for line in told:
         notes().print(line, style="yellow" if line.startswith("warning") else None)
     shown = _chosen(compared or found[0].tables, columns, sort, matching)
@@ -117,6 +129,7 @@ def export(
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="csv or jsonl, where the name does not tell.")
     ] = None,
+    calm: Undisturbed = False,
     experiment: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +146,7 @@ def export(
     from scheduler.batches import find_batch
     from scheduler.exporting import WRITERS, format_of
     from scheduler.reports.coverage import left_out
+    from scheduler.reports.disturbances import undisturbed
     from scheduler.reports.runs import exported
     from scheduler.reports.scope import scope
 
@@ -149,6 +163,7 @@ def export(
     found = [find_batch(engine, word) for word in numbers]
     with reading(engine) as connection:
         covered = scope(connection, found)
+        covered = undisturbed(connection, covered) if calm else covered
         for line in left_out(connection, covered):
             notes().print(line)
         rows = exported(connection, covered)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, exists, func, select
 
 from models import Batch, BatchState, Configuration, Host, Run, Worker
 from problems.outcome import Task
+from scheduler.reports.disturbances import disturbances
 from scheduler.reports.scope import Scope, covered_batches
 
 SHOWN = 6  # batches named in full
+ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor")  # what hosts should have in common
 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
     """One line each: the batches and their limits, the hosts, then every warning."""
-    inside = Scope(tuple(covered_batches(connection, covered)), covered.newest)
+    inside = replace(covered, batches=tuple(covered_batches(connection, covered)))
     batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
         return []
@@ -77,11 +80,33 @@ def _memory(mib: int) -> str:
 def _hosts(connection: Connection, covered: Scope) -> list[str]:
     used = select(Run.worker_id).where(Run.batch_id.in_(covered.batches))
     there = select(Worker.host_id).where(Worker.id.in_(used))
-    rows = connection.execute(select(Host.name, Host.facts).where(Host.id.in_(there)).order_by(Host.id))
-    return [
-        f"host {name}: {facts['processor']}, {facts['cores']} cores, {facts['memory_mib']:,} MiB"
-        for name, facts in rows
-    ]
+    rows = connection.execute(select(Host.name, Host.facts).where(Host.id.in_(there)).order_by(Host.id)).all()
+    return [_host(*row) for row in rows] + _unlike(connection, covered, dict(map(tuple, rows)))
+
+
+def _host(name: str, facts: dict[str, Any]) -> str:
+    told = f"host {name}: {facts['processor']}, {facts['cores']} cores, {facts['memory_mib']:,} MiB"
+    way = {"watch": "looks every 10 ms"}.get(facts.get("memory_limit", ""), facts.get("memory_limit"))
+    return told + (f"; memory limited by {way}" if way else "")
+
+
+def _unlike(connection: Connection, covered: Scope, hosts: dict[str, dict[str, Any]]) -> list[str]:
+    """Hosts that are not alike, and the configurations that ran on more than one of them, or on another than others."""
+    kinds = {tuple(facts.get(fact) for fact in ALIKE) for facts in hosts.values()}
+    if len(kinds) < 2:
+        return []
+    used = select(Run.configuration_id, Run.worker_id).where(Run.batch_id.in_(covered.batches)).distinct().subquery()
+    rows = connection.execute(
+        select(Configuration.text, Host.name)
+        .join(used, used.c.configuration_id == Configuration.id)
+        .join(Worker, Worker.id == used.c.worker_id)
+        .join(Host, Host.id == Worker.host_id)
+    )
+    ran: defaultdict[str, set[str]] = defaultdict(set)
+    for text, name in rows:
+        ran[text].add(name)
+    where = "; ".join(f"{text} on {', '.join(sorted(names))}" for text, names in sorted(ran.items()))
+    return [f"warning: hosts differ, so that times of one are no measure of another: {where}"]
 
 
 def _warnings(connection: Connection, covered: Scope) -> list[str]:
@@ -89,7 +114,17 @@ def _warnings(connection: Connection, covered: Scope) -> list[str]:
         select(func.count()).select_from(Batch).where(Batch.id.in_(covered.batches), Batch.state != BatchState.DONE)
     )
     note = ["note: not every run of these batches is done; `scheduler status` tells"] if unfinished else []
-    return _cores(connection, covered) + _versions(connection, covered) + note
+    return _cores(connection, covered) + _disturbed(connection, covered) + _versions(connection, covered) + note
+
+
+def _disturbed(connection: Connection, covered: Scope) -> list[str]:
+    """What disturbed runs, and how to leave these out; or that they are."""
+    if covered.without:
+        query = select(func.count()).where(Run.batch_id.in_(covered.batches), Run.shift_id.in_(covered.without))
+        return [f"note: {connection.scalar(query):,} runs that something disturbed are left out"]
+    found = disturbances(connection, covered)
+    hint = ["note: --exclude-disturbed leaves these runs out"] if found else []
+    return [*map(str, found), *hint]
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -44,6 +44,12 @@ def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
     shifts = [shift for shift in _shifts(connection, covered) if shift.id in ran]
     found = (_stolen(shifts), _pressed(shifts, crowds), _crowded(shifts, crowds), *_drifted(shifts))
     return [_disturbance(what, which, ran) for what, which in found if which]
+
+
+def undisturbed(connection: Connection, covered: Scope) -> Scope:
+    """The same without the runs that something disturbed."""
+    shifts = (found.shifts for found in disturbances(connection, covered))
+    return replace(covered, without=frozenset().union(*shifts))
 
 
 def _disturbance(what: str, which: list[Any], ran: Ran) -> Disturbance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, or_, select
 from sqlalchemy.orm import aliased
 
 from models import Batch, BatchSet, PuzzleSet, Run, SetEntry
@@ -13,10 +13,14 @@ from models import Batch, BatchSet, PuzzleSet, Run, SetEntry
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The batches that a report covers; ``newest``: only the newest run of each puzzle × configuration."""
+    """The batches that a report covers; ``newest``: only the newest run of each puzzle × configuration.
+
+    ``without``: shifts whose runs are left out.
+    """
 
     batches: tuple[int, ...]
     newest: bool
+    without: frozenset[int] = frozenset()
 
 
 def scope(connection: Connection, batches: list[int]) -> Scope:
@@ -42,6 +46,8 @@ def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, 
     The newest run of a puzzle and configuration stands for its whole batch: its repeats count too.
     """
     query = query.select_from(Run).where(Run.batch_id.in_(covered.batches))
+    if covered.without:
+        query = query.where(or_(Run.shift_id.is_(None), Run.shift_id.not_in(covered.without)))
     if not covered.newest or len(covered.batches) == 1:
         return query
     last = aliased(Run)

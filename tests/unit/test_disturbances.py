@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, insert, select, update
 
 from models import Base, Batch, BatchState, Configuration, Host, Puzzle, Run, Shift, Worker
 from models.engine import open_engine, reading, writing
-from scheduler.reports.disturbances import disturbances
-from scheduler.reports.scope import Scope
+from scheduler.reports.coverage import coverage
+from scheduler.reports.disturbances import disturbances, undisturbed
+from scheduler.reports.scope import Scope, over
 
 HERE = {"processor": "Z80", "cores": 2, "host_threads": 2, "memory_mib": 64}
 QUIET = {"seconds": 30.0, "steal": 0.0, "pressure": 0.05, "load": 2.0, "oversubscribed": False, "reference_s": 0.003}
@@ -115,3 +116,55 @@ def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: E
 
     assert found.shifts == {1, 2, 4}
     assert found.runs == {"scip": 6}
+
+
+def covered(engine: Engine, scope: Scope) -> list[str]:
+    with reading(engine) as connection:
+        return coverage(connection, scope)
+
+
+def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
+    shift(engine, 1, steal=0.5)
+    shift(engine, 2)
+
+    with reading(engine) as connection:
+        calm = undisturbed(connection, Scope((1,), newest=False))
+        kept = connection.scalars(over(select(Run.shift_id), calm)).all()
+
+    assert kept == [2, 2]
+    assert covered(engine, Scope((1,), newest=False))[-1] == "note: --exclude-disturbed leaves these runs out"
+    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out"
+
+
+def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
+    shift(engine, 1, steal=0.5)
+    shift(engine, 2)
+    with writing(engine) as connection:
+        connection.execute(update(Run).where(Run.shift_id == 2).values(shift_id=None))
+        calm = undisturbed(connection, Scope((1,), newest=False))
+
+        assert connection.scalars(over(select(Run.shift_id), calm)).all() == [None, None]
+
+
+def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2)
+    shift(engine, 3, worker=2, configuration=2)
+    alike = covered(engine, Scope((1,), newest=False))
+    with writing(engine) as connection:
+        connection.execute(update(Host).where(Host.id == 2).values(facts=HERE | {"processor": "6502"}))
+
+    unlike = covered(engine, Scope((1,), newest=False))
+
+    assert not any("differ" in line for line in alike)
+    assert "warning: hosts differ, so that times of one are no measure of another: cbc on b; scip on a, b" in unlike
+
+
+def test_how_memory_was_limited_is_told(engine: Engine):
+    shift(engine, 1)
+    for way, expected in (("cgroup v2", "cgroup v2"), ("watch", "looks every 10 ms")):
+        with writing(engine) as connection:
+            connection.execute(update(Host).values(facts=HERE | {"memory_limit": way}))
+        assert f"host a: Z80, 2 cores, 64 MiB; memory limited by {expected}" in covered(
+            engine, Scope((1,), newest=False)
+        )
