@@ -34,6 +34,7 @@ from workers.slots import program_version
 LONGEST_NAME = 200
 MOST_DIGITS = 10  # a number has fewer: databases count batches in 32 bits
 NAMED = 5  # names that a message lists
+DECIDING = 0x0CA6E  # what PostgreSQL knows that lock by, beside the batch's number
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ def free_name(engine: Engine, name: str) -> str:
 def add_configurations(engine: Engine, batch_id: int, configurations: list[spelled.Configuration]) -> int:
     """Give a batch the configurations that it does not have yet; return how many those were."""
     with writing(engine) as connection:
+        _decide_alone(connection, batch_id)
         known = set(connection.scalars(_texts(batch_id)))
         new = [c for c in configurations if c.text not in known]
         if new:
@@ -148,17 +150,17 @@ def cancel(engine: Engine, batch_id: int) -> int:
 
     Returns how many runs were dropped. Cancelling twice drops nothing more.
     """
+    void = {"state": ShardState.CANCELLED, "lease_token": None, "lease_owner": None}
     with writing(engine) as connection:
-        left = connection.scalar(select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id)))
-        connection.execute(
-            update(Shard).where(_open(batch_id)).values(state=ShardState.CANCELLED, lease_token=None, lease_owner=None)
-        )
+        _decide_alone(connection, batch_id)
+        dropped = update(Shard).where(_open(batch_id)).values(void).returning(Shard.stop - Shard.position)
+        left = sum(connection.scalars(dropped))
         connection.execute(
             update(Batch)
             .where(Batch.id == batch_id, Batch.state == BatchState.ACTIVE)
             .values(state=BatchState.CANCELLED, finished_at=now())
         )
-    return int(left or 0)
+    return left
 
 
 def resume(engine: Engine, batch_id: int, *, alone: bool) -> int:
@@ -168,11 +170,14 @@ def resume(engine: Engine, batch_id: int, *, alone: bool) -> int:
     """
     void = [ShardState.CANCELLED, *([ShardState.LEASED, ShardState.QUEUED] if alone else [])]
     with writing(engine) as connection:
+        _decide_alone(connection, batch_id)
         connection.execute(
             update(Shard)
             .where(Shard.batch_id == batch_id, Shard.state.in_(void))
             .values(state=ShardState.WAITING, lease_token=None, lease_owner=None, lease_expires_at=None)
         )
+        # From here on no worker closes it, and what is left is looked at afterwards.
+        connection.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update(key_share=True))
         left = connection.scalar(select(func.sum(Shard.stop - Shard.position)).where(_open(batch_id)))
         if left:
             connection.execute(
@@ -181,6 +186,15 @@ def resume(engine: Engine, batch_id: int, *, alone: bool) -> int:
         else:
             close_batch(connection, batch_id)
     return int(left or 0)
+
+
+def _decide_alone(connection: Connection, batch_id: int) -> None:
+    """Let no other command cancel or resume the batch until the transaction ends; on SQLite nobody could anyway.
+
+    Workers lock a shard and then its batch: to lock the batch first would be to wait for each other.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(DECIDING, batch_id)))
 
 
 def find_batch(engine: Engine, word: str | None) -> int:

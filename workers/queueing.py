@@ -88,7 +88,7 @@ def lost(connection: Connection, lengths: dict[str, int], batches: list[int]) ->
         if missing > 0:
             mine = Shard.batch_id.in_(batches)
             late = select(Shard.id).where(here, mine, Shard.sent_at < now() - RESEND_S)
-            late = late.order_by(Shard.sent_at).limit(missing)
+            late = late.order_by(Shard.sent_at).limit(missing).with_for_update(skip_locked=True)
             found += [(shard_id, queue) for shard_id in connection.scalars(late)]
     ids = [shard_id for shard_id, _ in found]
     if ids:

@@ -7,7 +7,6 @@ get it again when it comes back. So each is looked at before Celery does; what i
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Collection
 from reprlib import Repr
 from typing import Any
@@ -21,7 +20,7 @@ from workers.app import TASK
 
 LARGEST_ID = 2**63 - 1  # of a row, in the databases
 ID = re.compile(r"[\w-]{1,64}", re.ASCII)
-SILENCE_S = 10.0  # for which a message may wait though a slot is free
+LOOKS = 5  # of its worker's supervisor, in which a message waits, a slot is free and nothing is heard
 UNSENT = ("eta", "expires", "timelimit")  # headers that we send without a value
 log = get_logger(__name__)
 short = Repr().repr  # the long are cut
@@ -30,17 +29,17 @@ short = Repr().repr  # the long are cut
 class Consumer(CelerysConsumer):
     """Celery's consumer, which sees sound messages only, and does not stay deaf."""
 
-    heard_s = 0.0  # when it last had no reason to hear more
+    silent = 0  # looks since it last heard something, or had no reason to
 
     def create_task_handler(self, *arguments: Any, **named: Any) -> Callable[[Any], None]:
         """Celery's way to handle a message, behind a gate. Called with each connection."""
         handle = super().create_task_handler(*arguments, **named)
         queues = self.app.amqp.queues.consume_from
         self.app.consumer = self
-        self.heard_s = time.monotonic()
+        self.silent = 0
 
         def gate(message: Any) -> None:
-            self.heard_s = time.monotonic()
+            self.silent = 0
             if found := fault(message, queues):
                 log.warning("message dropped: %s", found)
                 message.reject_log_error(log, self.connection_errors)
@@ -64,11 +63,10 @@ def listen(app: Celery, client: Any) -> None:
     if consumer is None:
         return
     waits = any(client.llen(name) for name in app.amqp.queues.consume_from)
-    if len(state.reserved_requests) >= app.slots.count or not waits:
-        consumer.heard_s = time.monotonic()
-    elif time.monotonic() - consumer.heard_s > SILENCE_S:
-        log.warning("messages wait and a slot is free, but nothing was heard for %.0f s: connecting anew", SILENCE_S)
-        consumer.heard_s = time.monotonic()
+    consumer.silent = consumer.silent + 1 if waits and len(state.reserved_requests) < app.slots.count else 0
+    if consumer.silent > LOOKS:
+        log.warning("messages wait and a slot is free, but nothing is heard: connecting anew")
+        consumer.silent = 0
         consumer.connect_anew()
 
 

@@ -60,11 +60,15 @@ class Supervisor:
             connection.execute(delete(Lease).where(Lease.duty == DUTY, Lease.owner == self._me))
 
     def _loop(self) -> None:
+        told = ""
         while True:
             try:
                 self._round()
+                told = ""
             except Exception as error:  # whatever it is, the next round may do better, and nobody else would
-                log.warning("supervision waits: %s: %s", type(error).__name__, brief(error))
+                if told != type(error).__name__:
+                    told = type(error).__name__
+                    log.warning("supervision waits: %s: %s", told, brief(error))
                 log.debug("supervision", exc_info=True)
             if self._stop.wait(self._every_s):
                 return
