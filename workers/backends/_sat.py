@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from problems.clauses import Clauses, clauses
 from problems.outcome import Task
@@ -77,10 +77,11 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bool | None:
     """Solve, a budget of conflicts at a time, until the deadline; what was learnt is kept from one to the next."""
-    solver.conf_budget(BUDGET)
-    while (native := solver.solve_limited(assumptions=assumptions)) is None and time.monotonic() < deadline:
+    native: bool | None = None
+    while native is None and time.monotonic() < deadline:
         solver.conf_budget(BUDGET)
-    return cast("bool | None", native)
+        native = solver.solve_limited(assumptions=assumptions)
+    return native
 
 
 def _mend(model: Model, limit_s: float) -> Found:

@@ -56,7 +56,9 @@ def build(problem: Problem, order: Order) -> Model:
 
     rules = posted(problem.rules, order.settings["cages"])
     encoding = direct(rules)
-    control = clingo.Control(["--warn=none", f"--seed={order.seed & SEED_MOST}", "0"], logger=lambda *_: None)
+    # All models; and of a repair, from cores of what cannot all hold, as descending from any model takes far longer.
+    options = ["--warn=none", f"--seed={order.seed & SEED_MOST}", "--models=0", "--opt-strategy=usc"]
+    control = clingo.Control(options, logger=lambda *_: None)
     with control.backend() as backend:
         backend.add_rule([backend.add_atom() for _ in encoding.atoms], choice=True)
         ruled_out, weighted = _broken(rules)
@@ -84,7 +86,7 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     deadline = time.monotonic() + limit_s
     native, complete = "UNKNOWN", False
     with control.solve(yield_=True, async_=True) as handle:
-        while handle.wait(max(0.0, deadline - time.monotonic())):
+        while (left_s := deadline - time.monotonic()) > 0 and handle.wait(left_s):
             found = handle.model()
             if not found:
                 ended = handle.get()
