@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from models import Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from models import Batch, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
 from problems.errors import LookupFailed, PuzzleError
 from problems.kinds import KINDS
-from problems.outcome import Answer
+from problems.outcome import Answer, Task
 from problems.problem import Puzzle as Instance
+from scheduler.reports.drawing import differing, in_words
+from scheduler.reports.repairs import changed
 
 HEX = set("0123456789abcdef")
 SHORTEST_PREFIX = 6
@@ -23,6 +26,18 @@ def describe(connection: Connection, what: str) -> str:
     if what.isascii() and what.isdigit() and len(what) <= MOST_DIGITS:
         return _run(connection, int(what))
     return _puzzle(connection, find_puzzle(connection, what))
+
+
+def puzzle_of(connection: Connection, what: str) -> tuple[Instance, bool]:
+    """The puzzle that goes by a name, and whether it is stored; one that is not must be a text."""
+    try:
+        row = find_puzzle(connection, what)
+    except LookupFailed:
+        for name, kind in KINDS.items():
+            with suppress(PuzzleError):
+                return Instance(name, kind.parse(what)), False
+        raise
+    return Instance(row.kind, row.text), True
 
 
 def find_puzzle(connection: Connection, what: str) -> Any:
@@ -110,8 +125,11 @@ def _run(connection: Connection, run_id: int) -> str:
             Puzzle.text.label("puzzle"),
             Configuration.expanded,
             Configuration.text.label("configured"),
+            Batch.task,
+            Batch.bound,
         )
         .add_columns(Host.name.label("host"), Size.variables, Size.constraints)
+        .join(Batch, Batch.id == Run.batch_id)
         .join(Puzzle, Puzzle.id == Run.puzzle_id)
         .join(Configuration, Configuration.id == Run.configuration_id)
         .join(Worker, Worker.id == Run.worker_id)
@@ -128,6 +146,7 @@ def _run(connection: Connection, run_id: int) -> str:
     lines = [
         f"run {run_id}: {row.configured}{full}, batch {row.batch_id}, repeat {row.repeat}, seed {row.seed}",
         f"answer {row.answer}, stopped {row.stop}; {checked}",
+        *_task(row),
         f"wall {_ms(row.wall_s)} (build {_ms(row.build_s)}, solve {_ms(row.solve_s)}), CPU {_ms(row.cpu_s)}",
         f"memory {_mib(row.baseline_mib)} before, {_mib(row.peak_mib)} at its peak",
         f"{row.variables or '?'} variables, {row.constraints or '?'} constraints" + _counters(row.counters),
@@ -135,7 +154,32 @@ def _run(connection: Connection, run_id: int) -> str:
         *([row.detail] if row.detail else []),
         kind.render(row.puzzle, solution),
     ]
-    return "\n".join(lines)
+    return "\n".join(lines + _beyond(row))
+
+
+def _task(row: Any) -> list[str]:
+    """What a task other than solving came to, in words."""
+    if row.task == Task.SOLVE:
+        return []
+    if row.task == Task.REPAIR and row.changes is not None:
+        proved = "proved to be the fewest" if row.complete else "not proved to be the fewest"
+        return [f"task repair: {_count(row.changes, 'change')}, {proved}"]
+    if row.count is None:
+        return [f"task {row.task}"]
+    bound = f", as many as were looked for ({row.bound:,})" if row.count == row.bound else ""
+    all_told = "and no more" if row.complete else f"not known whether there are more{bound}"
+    return [f"task {row.task}: {_count(row.count, 'solution')}, {all_told}; {row.verified or 0:,} checked"]
+
+
+def _beyond(row: Any) -> list[str]:
+    """Below the drawing: the cells that a repair has changed, or the second solution, and where it differs."""
+    if row.task == Task.REPAIR:
+        return changed(row.kind, row.puzzle, row.solution) if row.solution else []
+    if not row.second:
+        return []
+    kind = KINDS[row.kind]
+    cells = in_words(differing(row.kind, row.puzzle, row.solution, row.second))
+    return [f"a second solution; {cells}", kind.render(row.puzzle, kind.assignment(row.puzzle, row.second))]
 
 
 def _counters(counters: dict[str, Any] | None) -> str:
@@ -143,7 +187,7 @@ def _counters(counters: dict[str, Any] | None) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + "s" * (number != 1)
+    return f"{number:,} {what}" + "s" * (number != 1)
 
 
 def _ms(value: float | None) -> str:

@@ -63,10 +63,9 @@ def measure(
     configuration: Configuration, problem: Problem, seed: int, limit_s: float, asked: Asked = SOLVING
 ) -> Measured:
     """Run a configuration on a problem once. Whatever the backend does, short of dying, is an answer."""
-    backend = load(configuration.backend)
     measured = Measured()
-    if lacking := _lacking(backend, problem.rules, asked.task):
-        measured.stop, measured.detail = Stop.UNSUPPORTED, f"{configuration.backend} cannot {lacking}"
+    if why := lacking(configuration.backend, problem.rules, asked.task):
+        measured.stop, measured.detail = Stop.UNSUPPORTED, f"{configuration.backend} cannot {why}"
         return measured
     told = configuration.settings.get("seed", -1)
     order = Order(configuration.settings, seed if told == -1 else int(told), asked.task)
@@ -167,7 +166,9 @@ def _meaning(backend: Backend, name: str, found: Found) -> Meaning:
         raise UnknownStatus(name, found.native) from None
 
 
-def _lacking(backend: Backend, rules: Rules, task: Task) -> str:
+def lacking(name: str, rules: Rules, task: Task = Task.SOLVE) -> str:
+    """What a backend cannot do of a task on such rules, as the end of a sentence; empty where it can."""
+    backend = load(name)
     if task not in backend.TASKS:
         return f"do the task {task}"
     missing = {type(c).__name__ for c in rules.constraints if not isinstance(c, backend.HANDLES)}

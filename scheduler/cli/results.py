@@ -13,6 +13,7 @@ from problems.errors import InputError
 from scheduler.cli.application import app, connect, notes, output
 
 if TYPE_CHECKING:
+    from problems.problem import Puzzle
     from scheduler.reports.table import Table
 
 Batches = Annotated[
@@ -206,15 +207,40 @@ def show(
         str,
         typer.Argument(metavar="PUZZLE|RUN", help="A run's number, SET:N, a fingerprint's start, or a puzzle's text."),
     ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONFIG", help="How big the puzzle is in a configuration, once or more; nothing is run."),
+    ] = None,
 ) -> None:
-    """Draw a puzzle and what is known of it, or a run with its answer."""
+    """Draw a puzzle and what is known of it, or a run with its answer; with --model, what a solver makes of it."""
     from models.engine import reading
     from scheduler.cli.consoles import drawable
-    from scheduler.showing import describe
+    from scheduler.showing import describe, puzzle_of
 
     _, engine = connect(reads_only=True)
     with reading(engine) as connection:
-        output().print(drawable(describe(connection, what), sys.stdout))
+        if not model:
+            output().print(drawable(describe(connection, what), sys.stdout))
+            return
+        puzzle, stored = puzzle_of(connection, what)
+    _show_models(puzzle, model, stored=stored)
+
+
+def _show_models(puzzle: Puzzle, words: list[str], *, stored: bool) -> None:
+    from problems.kinds import KINDS
+    from scheduler.cli.consoles import drawable
+    from scheduler.reports.table import Table, show
+    from scheduler.sizing import model_of
+    from workers.configurations import configurations
+
+    found = [model_of(puzzle, configuration) for configuration in configurations(words)]
+    output().print(f"{puzzle.kind} {puzzle.fingerprint.hex()[:12]}" + ("" if stored else "  not stored"))
+    output().print(drawable(KINDS[puzzle.kind].render(puzzle.text), sys.stdout) + "\n")
+    for one in found:
+        if isinstance(one, Table):
+            show([one], output())
+        else:
+            output().print(f"{one}\n", style="yellow")
 
 
 def _nothing(batches: list[int]) -> str:
