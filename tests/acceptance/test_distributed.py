@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 import redis
 from commanding import Scheduler, make_scheduler, until
+from fleets import Fleet
 from sqlalchemy import make_url
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,58 +24,6 @@ SETS = [ROOT / "puzzles" / f"{name}.txt" for name in ("easy", "medium", "hard")]
 HARD = SETS[-1]
 POOLS = ("cp-sat", "legacy-cp", "mip", "other")
 BESIDE = Path(sys.executable).parent
-
-
-@dataclass
-class Fleet:
-    """The command with a broker and a database that workers share, and the workers that a test started."""
-
-    command: Scheduler
-    database: str
-    broker: str
-    workers: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    def start(self, *pools: str, slots: int | None = None) -> subprocess.Popen[str]:
-        """Start a worker; it is live only some time later."""
-        words = [word for pool in pools for word in ("--pool", pool)]
-        words += ["--slots", str(slots)] if slots else []
-        self.workers.append(self.command.start("worker", *words, "--log-level", "WARNING"))
-        return self.workers[-1]
-
-    def wait_for_workers(self) -> None:
-        """Wait until all that were started are live."""
-        until(lambda: len(self.status()["workers"]) == len(self.workers))
-
-    def status(self, *batch: str) -> dict[str, Any]:
-        return json.loads(self.command("status", *batch, "--json").stdout)
-
-    def batch(self, number: int) -> dict[str, Any]:
-        """How far a batch is."""
-        return self.status(str(number))["batches"][0]
-
-    def rows(self, query: str) -> list[Any]:
-        """What the database holds."""
-        url = make_url(self.database).set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(url) as connection:
-            return connection.execute(query).fetchall()
-
-    def value(self, query: str) -> Any:
-        return self.rows(query)[0][0]
-
-    def wait_until_done(self, number: int = 1, within_s: float = 60.0) -> None:
-        until(lambda: (number, "done") in self.rows("SELECT id, state FROM batch"), within_s)
-
-    def solving(self) -> list[int]:
-        """The solver processes, of whichever worker."""
-        found = []
-        for pid in self.command.processes():
-            try:
-                line = Path(f"/proc/{pid}/cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"workers.sandbox" in line:
-                found.append(pid)
-        return found
 
 
 @pytest.fixture
