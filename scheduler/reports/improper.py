@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Select, case, func, not_, select
 
 from models import Run
 from problems.outcome import DECIDED, Answer, Task, Word
-from scheduler.reports.puzzles import by, claims, evidence, of_tasks, placed, short, two_solutions
+from scheduler.reports.puzzles import Claims, by, claims, evidence, of_tasks, pairs, placed, short
 from scheduler.reports.scope import Scope, over
 from scheduler.reports.table import Column, Table
 
@@ -58,7 +58,8 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
     shown = {row.puzzle_id: row for row in connection.execute(improper)}
     numbers = select(improper.subquery().c.puzzle_id)
     said = claims(connection, covered, numbers) if shown else {}
-    found = {number: _row(row, said[number]) for number, row in shown.items()}
+    two = pairs(connection, numbers) if shown else {}
+    found = {number: _row(row, said[number], two.get(number)) for number, row in shown.items()}
     sets = placed(connection, covered, found, numbers) if shown else {}
     return [_table(name, rows) for name, rows in sets.items()]
 
@@ -92,10 +93,10 @@ def _finding(row: Any) -> Finding:
     return Finding.UNDECIDED
 
 
-def _row(row: Any, said: dict[Word, list[str]]) -> dict[str, Any]:
+def _row(row: Any, said: Claims, pair: tuple[str, str] | None) -> dict[str, Any]:
     found = _finding(row)
     told = [w for w in Word if (w in DECIDED) is (found is not Finding.UNDECIDED)]
-    solution, second = two_solutions(row)
+    solution, second = pair or (row.least, row.most if row.most != row.least else None)
     return {"found": found.value, "by": by(said, told), "solution": solution, "second": second}
 
 

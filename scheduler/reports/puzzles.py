@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import ne
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
@@ -14,8 +15,7 @@ from problems.outcome import Outcome, Task, Word, verdict, word
 from scheduler.reports.scope import Scope, over, sets_covered
 from scheduler.reports.table import Cell
 
-# Solutions of the puzzle as it stands: what a run found first, and one that differs from it.
-FIRST, SECOND = (case((Run.holds.is_(True) & (Run.verified >= 1), column)) for column in (Run.solution, Run.second))
+SOLUTION = case((Run.holds.is_(True) & (Run.verified >= 1), Run.solution))  # of the puzzle as it stands, not a repair
 # In the order of the fields of `Outcome`.
 OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
 SHORT = 40  # characters of a cell on a terminal
@@ -48,8 +48,11 @@ def number_of(connection: Connection, covered: Scope) -> int:
 
 
 def evidence(puzzles: Select[int]) -> Select[*tuple[Any, ...]]:
-    """What anybody has shown of puzzles: how many solutions there are at least, two of them, and the best repair."""
-    least, most = func.min(FIRST), func.max(FIRST)
+    """What anybody has shown of puzzles: how many solutions there are at least, and the fewest changes of a repair.
+
+    ``least`` and ``most`` are solutions, and differ where two runs have found different ones.
+    """
+    least, most = func.min(SOLUTION), func.max(SOLUTION)
     return (
         select(
             Run.puzzle_id,
@@ -57,8 +60,6 @@ def evidence(puzzles: Select[int]) -> Select[*tuple[Any, ...]]:
             func.min(case((Run.holds.is_(True), Run.changes))).label("fewest"),
             least.label("least"),
             most.label("most"),
-            func.min(SECOND).label("least_second"),
-            func.max(SECOND).label("most_second"),
         )
         .where(Run.puzzle_id.in_(puzzles))
         .group_by(Run.puzzle_id)
@@ -69,10 +70,16 @@ def _greater(one: ColumnElement[int], other: ColumnElement[int]) -> ColumnElemen
     return case((one > other, one), else_=other)
 
 
-def two_solutions(row: Any) -> tuple[str | None, str | None]:
-    """Of a row of `evidence`, two solutions that differ; or the one that there is."""
-    there = sorted({text for text in (row.least, row.most, row.least_second, row.most_second) if text})
-    return (there[0] if there else None), (there[-1] if len(there) > 1 else None)
+def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, str]]:
+    """Two solutions of each puzzle that one run has found and that were checked: those that differ the least."""
+    query: Select[*tuple[Any, ...]] = select(Run.puzzle_id, Run.solution, Run.second).where(
+        Run.puzzle_id.in_(puzzles), Run.verified >= 2, Run.holds.is_(True), Run.second.is_not(None)
+    )
+    found: dict[int, tuple[int, str, str]] = {}
+    for puzzle, one, other in connection.execute(query.order_by(Run.id)):
+        pair = (sum(map(ne, one, other)), one, other)
+        found[puzzle] = min(pair, found.get(puzzle, pair))
+    return {puzzle: pair[1:] for puzzle, pair in found.items()}
 
 
 def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, Claims]:
