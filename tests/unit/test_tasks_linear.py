@@ -13,6 +13,7 @@ from problems.constraints import AllDifferent, Sum
 from problems.outcome import Answer, Asked, Stop, Task
 from problems.problem import Problem, Rules
 from workers.backends import entry, version
+from workers.backends._cbc import in_time
 from workers.backends._cuts import Cutting
 from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found
 from workers.configurations import Configuration, configuration
@@ -254,6 +255,22 @@ def test_an_enumeration_goes_on_as_long_as_more_are_wanted():
     found, taken = enumerated(["yes"] * 5, bound=2)
 
     assert (found.native, found.complete, len(taken)) == ("yes", False, 2)
+
+
+@pytest.mark.parametrize("name", ["cbc", "pulp-cbc"])
+def test_a_limit_is_no_proof_that_nothing_is_left(name: str):
+    """CBC that was stopped early called an empty grid infeasible, at 8 ms, and at 15 to 40 ms by way of PuLP."""
+    for limit_ms in range(4, 44, 2):
+        found = measured(configuration(name), ("sudoku", "." * 81), limit_ms / 1000)
+
+        assert found.answer is not Answer.NONE, limit_ms
+
+
+@pytest.mark.parametrize(("limit_s", "native"), [(LIMIT_S, "no"), (0.0, "late")])
+def test_a_refutation_that_comes_late_is_none(limit_s: float, native: str):
+    search = in_time(lambda *_: Found("no", None, {"nodes": 10}), STATUSES, "late")
+
+    assert search(None, limit_s) == Found(native, None, {"nodes": 10})
 
 
 def test_an_enumeration_with_no_time_left_solves_no_more():

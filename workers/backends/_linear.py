@@ -16,7 +16,7 @@ from problems.problem import Problem, Rules
 from problems.rewrite import ENCODED, Direct, direct
 from problems.sets import posted
 from workers.backends._cuts import Cutting, chosen
-from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size
+from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take
 
 HANDLES = ENCODED
 TASKS = tuple(Task)
@@ -104,7 +104,12 @@ def _forbid(model: Model, assignment: Sequence[int]) -> None:
         cut.SetCoefficient(model.solver.variable(atom), 1)
 
 
-enumerate_all = Cutting(search, _forbid, STATUS, LATE).enumerate_all
+def enumerating(search: Callable[[Model, float], Found]) -> Callable[[Model, float, Take], Found]:
+    """The function ``enumerate_all`` that goes with a search."""
+    return Cutting(search, _forbid, STATUS, LATE).enumerate_all
+
+
+enumerate_all = enumerating(search)
 
 
 def read(encoding: Direct, values: Iterable[float]) -> tuple[int, ...] | None:

@@ -18,7 +18,7 @@ from workers.backends._cuts import Cutting, chosen
 from workers.backends._linear import read, size
 from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Take
 
-__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "searches", "size"]
+__all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerating", "searching", "size"]
 
 HANDLES = ENCODED
 TASKS = tuple(Task)
@@ -88,8 +88,8 @@ Search = Callable[[Model, float], Found]
 Enumerate = Callable[[Model, float, Take], Found]
 
 
-def searches(solve: Callable[[Any, float], None]) -> tuple[Search, Enumerate]:
-    """The functions ``search`` and ``enumerate_all`` of a solver that is told a program and a limit in seconds."""
+def searching(solve: Callable[[Any, float], None]) -> Search:
+    """The function ``search`` of a solver that is told a program and a limit in seconds."""
 
     def search(model: Model, limit_s: float) -> Found:
         program, atoms, encoding = model
@@ -101,7 +101,12 @@ def searches(solve: Callable[[Any, float], None]) -> tuple[Search, Enumerate]:
         assignment = read(encoding, [atom.varValue or 0 for atom in atoms])
         return Found(native, assignment, complete=native == OPTIMAL)
 
-    return search, Cutting(search, _forbid, STATUS, LATE).enumerate_all
+    return search
+
+
+def enumerating(search: Search) -> Enumerate:
+    """The function ``enumerate_all`` that goes with a search."""
+    return Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 
 def _forbid(model: Model, assignment: Sequence[int]) -> None:

@@ -5,9 +5,13 @@ Documentation: the CBC User Guide, and OR-Tools' ``pywraplp``, through which it 
 
 from __future__ import annotations
 
-from workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASKS, engine, enumerate_all, search, size
+from workers.backends import _linear
+from workers.backends._cbc import in_time
+from workers.backends._linear import HANDLES, LATE, PARAMETERS, STATUS, TASKS, engine, enumerating, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 ENGINE = "CBC"
 version, build = engine(ENGINE)
+search = in_time(_linear.search, STATUS, LATE)
+enumerate_all = enumerating(search)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
-from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, searches, size
+from workers.backends._cbc import in_time
+from workers.backends._pulp import HANDLES, LATE, PARAMETERS, STATUS, TASKS, build, enumerating, searching, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
@@ -33,4 +34,5 @@ def _solve(program: Any, limit_s: float) -> None:
         program.solve(solver)
 
 
-search, enumerate_all = searches(_solve)
+search = in_time(searching(_solve), STATUS, LATE)
+enumerate_all = enumerating(search)

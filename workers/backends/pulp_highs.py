@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, searches, size
+from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, enumerating, searching, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
@@ -27,4 +27,5 @@ def _solve(program: Any, limit_s: float) -> None:
     program.solve(pulp.HiGHS(msg=False, threads=1, timeLimit=limit_s))
 
 
-search, enumerate_all = searches(_solve)
+search = searching(_solve)
+enumerate_all = enumerating(search)
