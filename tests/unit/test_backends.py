@@ -4,174 +4,42 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from importlib.metadata import EntryPoint
-from itertools import combinations
 from pathlib import Path
 
 import pytest
-from cases import Case, cases, cases_of
-from families import alone, counted, end, measured, statuses
+from cases import Case, cases
+from conforming import (
+    CASES,
+    EASY,
+    HASTE_S,
+    LIMIT_S,
+    LIMITLESS,
+    PUZZLES,
+    RAN,
+    WITHOUT,
+    gave_up,
+    installed,
+    lacks,
+    pigeons,
+    require,
+)
+from families import alone, counted, measured, statuses
 
-from problems.constraints import AllDifferent, Less, NotEqual, Sum
 from problems.errors import ConfigurationError
 from problems.kinds import KINDS
 from problems.outcome import Answer, Stop, Task
-from problems.problem import Problem, Rules
 from workers import backends
 from workers.backends import BACKENDS, entry, load, version
+from workers.backends._linear import engine
 from workers.backends.contract import FAILED, GAVE_UP, OUT_OF_TIME, REFUTED, SOLVED, Parameter
 from workers.configurations import Configuration, configuration, configurations
 from workers.sandbox import WARM_UP
-from workers.solving import Measured, measure, problem_of, size
+from workers.solving import measure, problem_of, size
 
 pytestmark = pytest.mark.conformance
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 20.0
-# Several configurations where models or searches differ most; else a backend alone.
-MANY = {
-    "cp-sat": (
-        "cp-sat:workers=1",
-        "cp-sat:workers=1,encoding=bool",
-        "cp-sat:workers=1,presolve=off",
-        "cp-sat:workers=1,cages=sets",
-        "cp-sat:workers=1,cages=sets,encoding=bool",
-        "cp-sat-fast",
-        "cp-sat",
-    ),
-    "scip": ("scip", "scip:cages=sets"),
-    "cadical": ("cadical", "cadical:cages=sets"),
-    "legacy-cp": ("legacy-cp", "cp-simple", "cp-min-size", "legacy-cp:alldifferent=values"),
-}
-SPELLED = [spelled for name in BACKENDS for spelled in MANY.get(name, (name,))]
-RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is no answer, and no proof
-# What a backend is a match for: on other cases it may time out, and must not err.
-EASY = {"backtracking": ("small",)}
-HASTE_S = 0.05
-LIMITLESS = ("exact-cover",)  # its library knows no limit, and leaves it to the keeper
-CASES = [(kind, case) for kind in KINDS for case in cases_of(kind)]
-
-
-def rules_of(constraints: list[object], *domains: tuple[int, ...]) -> Rules:
-    return Rules(domains, tuple(constraints))
-
-
-PUZZLES = {
-    # Every constraint is needed: without any one of them there would be other solutions.
-    "one solution": Problem(
-        rules_of(
-            [
-                AllDifferent((0, 1, 2), "row"),
-                Sum((0, 1, 3), 15, "cage"),
-                NotEqual((2, 3), "line"),
-                Sum((2, 3), 11, "cage"),
-            ],
-            (1, 2, 3),
-            (2, 7),
-            (1, 3),
-            (5, 8, 10),
-        )
-    ),
-    "plain": Problem(rules_of([AllDifferent((0, 1, 2), "row"), Less((0, 2), "sign")], *((1, 2, 3),) * 3), ((1, 2),)),
-    "sum out of reach": Problem(rules_of([Sum((0, 1), 9, "cage")], (1, 2, 3), (1, 2, 3))),
-    "sum between": Problem(rules_of([Sum((0, 1), 4, "cage")], (1, 5), (1, 5))),
-    "three in two": Problem(rules_of([AllDifferent((0, 1, 2), "row")], (1, 2), (1, 2), (1, 2))),
-    "unlike itself": Problem(rules_of([NotEqual((0, 1), "line")], (4,), (4,))),
-    "givens alike": Problem(rules_of([AllDifferent((0, 1), "row")], (1, 2, 3), (1, 2, 3)), ((0, 2), (1, 2))),
-    "nothing to choose": Problem(rules_of([Sum((0, 1, 2), 3, "cage")], (1,), (1,), (1,))),
-    "wrong with nothing to choose": Problem(rules_of([Sum((0, 1), 3, "cage")], (1,), (1,))),
-    "zero and less": Problem(rules_of([Sum((0, 1), -3, "cage"), NotEqual((0, 1), "line")], (-3, 0), (-3, 0, 2))),
-    "in order": Problem(rules_of([Less((0, 1), "sign"), Less((1, 2), "sign")], (2, 5, 9), (1, 4, 5), (3, 4, 5))),
-    "in a circle": Problem(rules_of([Less((0, 1), "sign"), Less((1, 0), "sign")], (1, 2, 3), (1, 2, 3))),
-    "never less": Problem(rules_of([Less((0, 1), "sign")], (4, 5), (1, 4))),
-    "always less": Problem(rules_of([Less((0, 1), "sign")], (1, 2), (3,))),
-    "in other words": Problem(
-        rules_of([Sum((0, 2), 4, "link"), Sum((1, 3), 4, "link"), Less((2, 3), "sign")], *((1, 2, 3),) * 4), ((0, 3),)
-    ),
-    "one in other words, and not": Problem(
-        rules_of(
-            [Sum((0, 1), 0, "link"), AllDifferent((0, 2), "row"), Sum((1, 2), 0, "link")], (-1, 1), (-1, 1), (-1, 1)
-        )
-    ),
-    # 1 + 5 and 2 + 4, 1 + 2 + 3: one way only for both.
-    "sets": Problem(
-        rules_of(
-            [
-                Sum((0, 1), 6, "cage"),
-                AllDifferent((0, 1, 2, 3), "row"),
-                Sum((3, 4, 5), 6, "cage"),
-                AllDifferent((3, 4, 5), "cage"),
-                Less((0, 1), "sign"),
-                Less((1, 2), "sign"),
-            ],
-            *((1, 2, 3, 4, 5),) * 6,
-        )
-    ),
-    "large": Problem(rules_of([Sum((0, 1), 3_000, "cage")], (1_000, 2_500), (500, 1_500, 2_000))),
-}
-WITHOUT = (
-    "sum out of reach",
-    "sum between",
-    "three in two",
-    "unlike itself",
-    "givens alike",
-    "wrong with nothing to choose",
-    "in a circle",
-    "one in other words, and not",
-    "never less",
-)
-RAN: Counter[str] = Counter()
-
-
-@pytest.fixture(params=SPELLED, scope="module")
-def chosen(request: pytest.FixtureRequest) -> Configuration:
-    found = configuration(request.param)
-    require(found.backend)
-    return found
-
-
-@pytest.fixture(params=BACKENDS, scope="module")
-def name(request: pytest.FixtureRequest) -> str:
-    require(request.param)
-    return request.param
-
-
-@pytest.fixture(scope="module", autouse=True)
-def combinations_told(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Say how many combinations of a configuration with a case, or with a problem that is no puzzle, were run."""
-    yield
-    end()
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print(f"\n{RAN.total():,} combinations of {len(RAN)} configurations with cases and problems ran")
-
-
-@cache
-def installed(name: str) -> bool:
-    return alone(name, version, name) is not None
-
-
-def require(name: str) -> None:
-    if not installed(name):
-        pytest.skip(f"{name} is not installed: {entry(name).cure(name)}")
-
-
-def gave_up(chosen: Configuration, found: Measured) -> bool:
-    """Whether a relaxation ended with a fractional optimum, which any but a proof may."""
-    return chosen.backend in RELAXED and (found.answer, found.stop) == (Answer.UNKNOWN, Stop.FINISHED)
-
-
-def pigeons(count: int) -> Problem:
-    """One pigeon more than there are holes, told pair by pair: hard to refute, whatever looks at pairs only."""
-    pairs = [NotEqual(pair, "pair") for pair in combinations(range(count), 2)]
-    return Problem(Rules((tuple(range(count - 1)),) * count, tuple(pairs)))
-
-
-def lacks(chosen: Configuration, problem: Problem) -> bool:
-    """Whether the backend says itself that it cannot handle one of the constraints."""
-    return not all(isinstance(constraint, load(chosen.backend).HANDLES) for constraint in problem.constraints)
 
 
 @pytest.mark.smoke
@@ -222,8 +90,6 @@ def test_sums_and_inequalities_are_handled_as_well(chosen: Configuration, which:
 
 @pytest.mark.smoke
 def test_the_warm_up_is_solved_at_once(chosen: Configuration):
-    measured(chosen, WARM_UP, LIMIT_S)
-
     found = measured(chosen, WARM_UP, 1.0)
 
     assert found.answer is Answer.SOLUTION or gave_up(chosen, found)
@@ -234,7 +100,6 @@ def test_the_warm_up_is_solved_at_once(chosen: Configuration):
 def test_a_short_limit_is_kept(chosen: Configuration, limit_s: float):
     problem = pigeons(12 if chosen.backend not in LIMITLESS else 5)
 
-    measured(chosen, WARM_UP, LIMIT_S)
     found = measured(chosen, problem, limit_s)
 
     # A mixed-integer solver looks at its clock between two of its steps only.
@@ -430,7 +295,7 @@ print(version({name!r}))
 
 
 def test_an_engine_that_the_library_was_built_without_counts_as_not_installed(monkeypatch):
-    monkeypatch.setattr(load("scip"), "ENGINE", "GUROBI_OF_NOBODY")
+    monkeypatch.setattr(load("scip"), "version", engine("GUROBI_OF_NOBODY")[0])
 
     assert version("scip") is None
 

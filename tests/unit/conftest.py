@@ -1,0 +1,44 @@
+"""The configurations and the backends that conformance walks, and what is said and ended after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conforming import LIMIT_S, RAN, SPELLED, require
+from families import end, measured
+
+from workers.backends import BACKENDS
+from workers.configurations import Configuration, configuration
+from workers.sandbox import WARM_UP
+
+
+@pytest.fixture(params=SPELLED, scope="module")
+def chosen(request: pytest.FixtureRequest) -> Configuration:
+    """A configuration of a backend that is installed and has been warmed up, as a sandbox does it."""
+    found = configuration(request.param)
+    require(found.backend)
+    measured(found, WARM_UP, LIMIT_S)
+    return found
+
+
+@pytest.fixture(params=BACKENDS, scope="module")
+def name(request: pytest.FixtureRequest) -> str:
+    require(request.param)
+    return request.param
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended() -> Iterator[None]:
+    """No solver's process outlives the tests of a module."""
+    yield
+    end()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def combinations_told(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Say how many combinations of a configuration with a case, or with a problem that is no puzzle, were run."""
+    yield
+    if RAN:
+        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print(f"\n{RAN.total():,} combinations of {len(RAN)} configurations with cases, problems and tasks ran")
