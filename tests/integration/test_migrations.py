@@ -14,14 +14,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, column, insert, inspect, select, table
+from rows import make_batch, make_worker
+from sqlalchemy import Engine, column, insert, inspect, select, table, text, update
 from sqlalchemy.exc import IntegrityError
 
 import migrations
-from models import Base, Puzzle, PuzzleSet, SetEntry
+from models import Base, Batch, Puzzle, PuzzleSet, Run, SetEntry, Shard
 from models.engine import open_engine, reading, writing
 from models.schema import HEAD, REVISIONS, VERSION_TABLE, downgrade, upgrade
 
+RUN = {"configuration_id": 1, "repeat": 0, "seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.1}
+RUN |= {"threads": 1, "cores": "0", "finished_at": 0.0}
 FOLDER = Path(migrations.__file__).parent
 ROOT = FOLDER.parent
 
@@ -65,6 +68,31 @@ def test_up_down_and_up_again(bare: Engine):
 
     assert not left
     assert _described(bare) == once
+
+
+def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
+    """Before tasks there was only solving: a run that held is one verified solution; runs of other tasks go."""
+    (solving,) = make_batch(migrated, puzzles=2, size=2)
+    make_batch(migrated, puzzles=1, size=1)
+    worker = make_worker(migrated)
+    with writing(migrated) as connection:
+        batches = connection.scalars(select(Batch.id).order_by(Batch.id)).all()
+        connection.execute(update(Batch).where(Batch.id == batches[1]).values(task="count", bound=5))
+        puzzles = connection.scalars(select(Puzzle.id).order_by(Puzzle.id)).all()
+        for batch, puzzle, holds in zip((*batches[:1] * 2, batches[1]), puzzles, (True, None, True), strict=True):
+            connection.execute(
+                insert(Run).values(batch_id=batch, puzzle_id=puzzle, holds=holds, worker_id=worker, **RUN)
+            )
+
+    downgrade(migrated, "0001")
+    with reading(migrated) as connection:
+        assert connection.scalars(text("SELECT task FROM batch")).all() == ["solve"]
+        assert connection.scalar(text("SELECT count(*) FROM run")) == 2
+    upgrade(migrated)
+
+    with reading(migrated) as connection:
+        assert connection.scalars(select(Run.verified).order_by(Run.puzzle_id)).all() == [1, None]
+        assert connection.scalars(select(Shard.id)).all() == [solving]
 
 
 def test_an_upgrade_of_what_is_up_to_date_changes_nothing(migrated: Engine):
