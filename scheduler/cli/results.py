@@ -53,7 +53,7 @@ def report(
     ] = None,
     calm: Undisturbed = False,
 ) -> None:
-    """Compare configurations, set by set, and tell what the tasks unique, count and repair found of the puzzles.
+    """Compare configurations, set by set. Then, what the tasks unique, count and repair found of the puzzles.
 
     Exit code 1 when a run was wrong or failed for a reason of ours, when a puzzle of the task unique does not have
     exactly one solution, and when configurations count differently.
@@ -212,7 +212,7 @@ def show(
         typer.Option(metavar="CONFIG", help="How big the puzzle is in a configuration, once or more; nothing is run."),
     ] = None,
 ) -> None:
-    """Draw a puzzle and what is known of it, or a run with its answer; with --model, what a solver makes of it."""
+    """Draw a puzzle and what is known of it, or a run with its answer. With --model: what a solver makes of it."""
     from models.engine import reading
     from scheduler.cli.consoles import drawable
     from scheduler.showing import describe, puzzle_of
