@@ -40,6 +40,11 @@ RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is no answer, and no p
 # What a backend is a match for: on other cases it may time out, and must not err.
 EASY = {"backtracking": ("small",)}
 HASTE_S = 0.05
+# What solves once more for every solution that is counted: it may take too long, and must not err.
+BEGINNING_ANEW = (
+    *("scip", "cbc", "highs", "bop", "sat-mip"),
+    *("pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"),
+)
 LIMITLESS = ("exact-cover",)  # its library knows no limit, and leaves it to the keeper
 CASES = [(kind, case) for kind in KINDS for case in cases_of(kind)]
 

@@ -22,11 +22,11 @@ from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Foun
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = tuple(Task)
 SEPARATOR, COMPLETE = "----------", "=========="  # after each solution; after the last, or the best
+UNKNOWN = "=====UNKNOWN====="
 STATUS = {
     SEPARATOR: SOLVED,
     "=====UNSATISFIABLE=====": REFUTED,
-    "=====UNKNOWN=====": OUT_OF_TIME,
-    "% Time limit exceeded!": OUT_OF_TIME,
+    UNKNOWN: OUT_OF_TIME,
     "=====UNBOUNDED=====": FAILED,
     "=====UNSATorUNBOUNDED=====": FAILED,
     "=====ERROR=====": FAILED,
@@ -87,8 +87,10 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
                     program.terminate()
                 solution.clear()
             else:
-                complete |= line == COMPLETE
+                complete |= more and line == COMPLETE
                 solution.append(line)
+    if more and native == SEPARATOR and not complete and program.returncode == 0:
+        native = UNKNOWN  # it says nothing of its limit where it has found any
     return Found(native, complete=complete or STATUS.get(native) is REFUTED)
 
 

@@ -141,14 +141,20 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     form, solver, log = model
 
     class Taker(cp_model.CpSolverSolutionCallback):
+        more = True
+
         def on_solution_callback(self) -> None:
-            if not take(form.read(list(self.response_proto.solution))):
+            self.more = take(form.read(list(self.response_proto.solution)))
+            if not self.more:
                 self.stop_search()
 
     solver.parameters.max_time_in_seconds = limit_s
     solver.parameters.num_workers = 1
     solver.parameters.enumerate_all_solutions = True
-    native = solver.status_name(solver.solve(form.model, Taker()))
+    taker = Taker()
+    native = solver.status_name(solver.solve(form.model, taker))
+    if native == "FEASIBLE" and taker.more:
+        native = "UNKNOWN"  # it was not told to stop: its limit came first
     counters = {"branches": solver.num_branches, "conflicts": solver.num_conflicts}
     return Found(native, None, counters, "\n".join(log), complete=native in ("OPTIMAL", "INFEASIBLE"))
 

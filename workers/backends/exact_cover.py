@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from problems.constraints import AllDifferent, Less, NotEqual
 from problems.outcome import Task
@@ -92,9 +92,10 @@ def _covers(matrix: Any, most: int) -> set[tuple[int, ...]]:
     from exact_cover.error import NoSolution
 
     try:
-        return cast("set[tuple[int, ...]]", get_all_solutions(matrix, most))
+        covers: set[tuple[int, ...]] = get_all_solutions(matrix, most)
     except NoSolution:
         return set()
+    return {cover or tuple(range(len(matrix))) for cover in covers}  # what takes all rows comes out as none of them
 
 
 @lru_cache(maxsize=64)
