@@ -23,7 +23,7 @@ class Column:
 
     ``of``: the key of a whole that the value is part of, written behind it. ``instead``: the key of what people read
     where there is no value. ``optional``: people see the column only when a row has something in it. ``programs``:
-    people never see it unless they ask for it.
+    people never see it unless they ask for it. ``spare``: left out where the terminal is too narrow for all.
     """
 
     key: str
@@ -34,6 +34,7 @@ class Column:
     instead: str | None = None
     optional: bool = False
     programs: bool = False
+    spare: bool = False
 
     def cell(self, row: dict[str, Cell]) -> str:
         """The value in a row, as people read it."""
@@ -85,7 +86,7 @@ def chosen(table: Table, columns: str | None, sort: str | None, matching: str | 
     kept = table.columns
     if columns is not None:
         named = [known[_known(word, known)] for word in columns.split(",")]
-        kept = [replace(column, optional=False, programs=False) for column in named if column is not SET]
+        kept = [replace(column, optional=False, programs=False, spare=False) for column in named if column is not SET]
     rows = [(at, {SET.key: table.name, **row}) for at, row in enumerate(table.rows)]
     if matching is not None:
         rows = [(at, row) for at, row in rows if _matches(row, matching, known)]
@@ -99,17 +100,24 @@ def chosen(table: Table, columns: str | None, sort: str | None, matching: str | 
 
 
 def show(tables: list[Table], console: Console) -> None:
-    """Draw tables on a terminal, with broken headings where it is narrow, a paragraph a row where it is narrower."""
+    """Draw tables on a terminal: where it is narrow with broken headings, then without spare columns, then in text."""
     for table in tables:
-        headings = [column.heading for column in table.visible]
-        broken = [heading.replace(" ", "\n") for heading in headings]
         console.print(Text(table.title, style="bold"), soft_wrap=False)
-        layouts = ((headings, GAP), (broken, GAP), (broken, 1))
-        if fitting := next((layout for layout in layouts if _width(table, *layout) <= console.width), None):
-            console.print(_drawn(table, *fitting))
+        lean = replace(table, columns=[column for column in table.columns if not column.spare])
+        drawn = (_fitting(one, console.width) for one in (table, lean))
+        if fitting := next(filter(None, drawn), None):
+            console.print(fitting)
         else:
             _paragraphs(table, console)
         console.print()
+
+
+def _fitting(table: Table, width: int) -> RichTable | None:
+    headings = [column.heading for column in table.visible]
+    broken = [heading.replace(" ", "\n") for heading in headings]
+    layouts = ((headings, GAP), (broken, GAP), (broken, 1))
+    found = next((layout for layout in layouts if _width(table, *layout) <= width), None)
+    return _drawn(table, *found) if found else None
 
 
 def _matches(row: dict[str, Cell], matching: str, known: dict[str, Column]) -> bool:

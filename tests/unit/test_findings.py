@@ -19,7 +19,7 @@ from scheduler.reports.drawing import beside, differing, in_words
 from scheduler.reports.scope import scope
 from scheduler.reports.sizes import made as size_of
 from scheduler.reports.sizes import words
-from scheduler.reports.table import Table
+from scheduler.reports.table import Table, chosen
 
 FULL, SWAPPED, OTHER = "1234341221434321", "2134341212434321", "4321214334121234"
 UNIQUE: Came = SOLVED | {"solution": FULL, "count": 1, "complete": True}
@@ -264,3 +264,15 @@ def test_queens_differ_by_rows_and_not_by_what_the_model_has_besides():
     cells = differing("queens", "4", "2.4.1.3", "3.1.4.2")
 
     assert cells == ["r1 2/3", "r2 4/1", "r3 1/4", "r4 3/2"]
+
+
+def test_a_terminal_of_80_columns_has_a_table_of_every_task_s_outcomes(bench):
+    batch = bench.batch([bench.set("hard", [1, 2, 3])], task="unique")
+    bench.runs(batch, "cp-min-size", {1: (UNIQUE, 1000), 2: (SEVERAL, 100), 3: (NOTHING, 100)})
+
+    *headings, row = drawn(bench.tables(), 80).rstrip().splitlines()
+
+    assert row.split() == ["cp-min-size", "1/3", "1", "1", "0", "0", "400.0", "100.0", "1,000", "1.00"]
+    assert "p95" not in " ".join(headings)
+    asked_for = chosen(bench.tables()[0], "configuration,p95_ms", None, None)
+    assert drawn([asked_for], 20).splitlines()[-2].split() == ["cp-min-size", "1,000"]
