@@ -158,7 +158,7 @@ def submit(
 
 @app.command()
 def rerun(batch: Batch = None, wait: Wait = False) -> None:
-    """Do a batch again: the same puzzles, configurations, seeds and limits. Says what is not as it was then."""
+    """Do a batch again, and tell what differs. It has the same puzzles, configurations, seeds and limits."""
     from scheduler import batches, differences
 
     connections, engine = connect()

@@ -91,17 +91,17 @@ def test_a_slow_count_makes_the_next_one_wait_and_not_for_long():
 
 
 def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
-    def slow_at_first(*_):
+    def slow_at_first(question):
+        if question is watching.is_over:
+            return False
         if not waits:
             sleep(0.3)
         return state(Advance("a", 0, 1), over=BatchState.DONE if waits else BatchState.ACTIVE)
 
     waits, sleep = [], watching.time.sleep
-    monkeypatch.setattr(watching, "progress", slow_at_first)
-    monkeypatch.setattr(watching, "is_over", lambda *_: False)
     monkeypatch.setattr(watching, "pause_s", lambda every_s, took_s: waits.append(took_s) or every_s)
 
-    list(watching._states(None, 1, lambda: None, 0.01))
+    list(watching._states(slow_at_first, lambda: None, 0.01))
 
     assert waits == [0.0]
 
