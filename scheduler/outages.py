@@ -19,7 +19,7 @@ AGAIN_S = 1.0
 LOOK_S = 5.0  # between two looks whether the broker is there
 ANSWER_S = 2.0
 REFUSED = ("FATAL:", "failed to resolve", "not known")  # by a server that is there, or of a name that is not
-STARTING = ("starting up", "shutting down", "recovery mode", "not yet accepting")
+PASSING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "terminating connection", "too many")
 T = TypeVar("T")
 
 
@@ -85,4 +85,4 @@ def answers(broker: str) -> bool:
 
 
 def _is_refusal(told: str) -> bool:
-    return any(word in told for word in REFUSED) and not any(word in told for word in STARTING)
+    return any(word in told for word in REFUSED) and not any(word in told for word in PASSING)

@@ -16,8 +16,12 @@ from workers.topology import usable_cores
 
 TASK = "cagematch.solve_shard"
 # A connection to Redis whose other end says nothing any more, as its network was cut, is given up after ten seconds.
+# One that cannot be made is not tried again but by the consumer: who sends has something else to do, and what was not
+# sent supervision sends later.
 ALIVE: dict[str, Any] = {
+    "max_retries": 0,
     "socket_connect_timeout": 5,
+    "socket_timeout": 10,
     "socket_keepalive": True,
     "socket_keepalive_options": {
         socket.TCP_KEEPIDLE: 5,

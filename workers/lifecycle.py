@@ -49,6 +49,7 @@ def attach(app: Celery) -> None:
 
     def stopping(**_: Any) -> None:
         if app.slots:
+            log.info("stopping: what is under way is put back, and goes on with the next worker that serves it")
             app.slots.stop()
 
     def stopped(**_: Any) -> None:

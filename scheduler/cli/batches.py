@@ -39,10 +39,11 @@ def status(
 def watch(batch: Batch = None) -> None:
     """Show a batch's progress until it is done."""
     from scheduler.batches import find_batch
+    from scheduler.outages import patiently
     from scheduler.status import abandoned
 
     connections, engine = connect(reads_only=True, waits=True)
-    batch_id = find_batch(engine, batch)
+    batch_id = patiently(engine, lambda: find_batch(engine, batch), notes())
     if connections.embedded:
         follow(engine, batch_id, abandoned(engine, batch_id))
     else:
