@@ -1,0 +1,78 @@
+"""The walk-throughs of CONTRIBUTING.md, as written: their files are made, their changes applied, their commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commanding import ROOT, make_scheduler
+
+pytestmark = pytest.mark.slow
+
+BLOCK = re.compile(r"^```(?P<language>\w+) ?(?P<path>\S*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+# What `make test` and `scheduler` need of the tree.
+PARTS = ("problems", "models", "migrations", "workers", "scheduler", "puzzles", "tests", "pyproject.toml", "README.md")
+
+
+def change(path: Path, lines: list[str]) -> None:
+    """Apply a difference: what it shows of the file must stand there just once."""
+    before, after = ("\n".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+    text = path.read_text()
+    assert text.count(before) == 1, f"{path} has not once, but {text.count(before)} times:\n{before}"
+    path.write_text(text.replace(before, after))
+
+
+def spoken(command: str) -> list[str]:
+    """The words of a command; for `make test` what it runs, as it would make an environment first."""
+    words = shlex.split(command)
+    if words[:2] == ["make", "test"]:
+        return [sys.executable, "-m", "pytest", "-q", "-x", *shlex.split(words[2].removeprefix("ARGS="))]
+    assert words[0] == "scheduler"
+    return [sys.executable, "-P", "-c", "from scheduler.cli import main; main()", *words[1:]]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the project."""
+    copy = tmp_path / "project"
+    copy.mkdir()
+    for part in map(ROOT.joinpath, PARTS):
+        if part.is_dir():
+            shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(part, copy)
+    return copy
+
+
+def test_the_walk_throughs_come_out_as_written(tree: Path):
+    told: list[str] = []
+    environment = make_scheduler(tree).environment | {"PYTHONPATH": str(tree), "COLUMNS": "200"}
+
+    for block in BLOCK.finditer((ROOT / "CONTRIBUTING.md").read_text()):
+        path, body = tree / block["path"], block["body"]
+        if block["language"] == "diff":
+            change(path, body.splitlines())
+        elif block["path"]:
+            assert not path.exists()
+            path.write_text(body)
+        else:
+            for command in body.splitlines():
+                done = subprocess.run(
+                    spoken(command), cwd=tree, env=environment, capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, f"{command}\n{done.stdout[-5000:]}{done.stderr[-5000:]}"
+                told.append(done.stdout)
+
+    conforming, compared, kind, solved, counted, reported = told
+    assert re.search(r"\d{3,} passed", conforming)
+    assert "6 of 6 runs (6 solved)" in compared
+    assert re.search(r"\d{3,} passed", kind)
+    assert "6 of 6 runs (6 solved)" in solved
+    assert "6 of 6 runs" in counted
+    assert "magic  3 puzzles" in reported
+    assert not re.search(r"wrong +[1-9]|error", reported)
