@@ -39,10 +39,11 @@ def check_cores(listed: str) -> None:
     """Raise InputError unless a list of cores names some that this process may use."""
     allowed = os.sched_getaffinity(0)
     try:
-        if lacking := set(_numbers(listed)) - allowed:
-            raise InputError(f"there is no core {as_list(lacking)} for this process")
+        lacking = set(_numbers(listed)) - allowed
     except InputError as error:
         raise InputError(f"{error}; usable here: {as_list(allowed)}") from None
+    if lacking:
+        raise InputError(f"there is no core {as_list(lacking)} for this process; usable here: {as_list(allowed)}")
 
 
 @cache
