@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, insert, select
 
-from models import Batch, BatchConfiguration, BatchState, Configuration, Host, Worker
+from models import Batch, BatchConfiguration, BatchState, Configuration, Host, Lease, Worker
 from models.base import now
-from models.engine import reading
+from models.engine import reading, writing
 from problems.errors import ServiceError
 from problems.outcome import Word
 from scheduler.batches import unserved
@@ -23,6 +23,8 @@ from workers.queueing import live
 
 SHOWN = 20
 INTERRUPTED = "interrupted"
+EMBEDDED = "embedded"  # the duty to go on with an embedded database
+START_S = 60.0  # in which its worker has started
 PATIENCE_S = 5.0  # a `submit` that has just made its batch is starting its worker
 
 
@@ -56,6 +58,22 @@ def other_processes(engine: Engine) -> list[int]:
             select(Worker.pid).join(Host, Host.id == Worker.host_id).where(live(), Host.name == host_name())
         ).all()
     return [pid for pid in pids if pid != os.getpid() and _alive(pid)]
+
+
+def take_database(engine: Engine) -> int | None:
+    """Note that this process goes on with batches of an embedded database, or tell which other process does already.
+
+    Its worker lives some seconds later only: of two that resume at one time, the second must know of the first.
+    """
+    with writing(engine) as connection:
+        taken = select(Lease.owner).where(Lease.duty == EMBEDDED, Lease.note == host_name(), Lease.expires_at > now())
+        owner = int(connection.scalar(taken) or 0)
+        if owner not in (0, os.getpid()) and _alive(owner):
+            return owner
+        values = {"owner": str(os.getpid()), "note": host_name(), "expires_at": now() + START_S}
+        connection.execute(delete(Lease).where(Lease.duty == EMBEDDED))
+        connection.execute(insert(Lease).values(duty=EMBEDDED, **values))
+    return next(iter(other_processes(engine)), None)
 
 
 def abandoned(engine: Engine, batch_id: int) -> Callable[[], None]:

@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Take up what is left of a batch; refused while another process of an embedded database is at work."""
     from scheduler import batches
-    from scheduler.status import other_processes
+    from scheduler.status import take_database
 
-    others = other_processes(engine) if connections.embedded else []
-    if others:
+    if connections.embedded and (other := take_database(engine)):
         raise InputError(
-            f"process {others[0]} is at work on this database; `scheduler watch {batch_id}` shows how far it is"
+            f"process {other} is at work on this database; `scheduler watch {batch_id}` shows how far it is"
         )
     left = batches.resume(engine, batch_id, alone=connections.embedded)
     if not left:

@@ -102,3 +102,19 @@ def test_readers_that_go_away_do_not_stop_the_work(scheduler):
 
     assert process.returncode == 0
     assert runs_stored(scheduler.folder) == 3
+
+
+@pytest.mark.slow
+def test_of_two_that_resume_at_one_time_one_goes_on_and_the_other_says_so(scheduler):
+    process = begin(scheduler)
+    process.kill()
+    process.wait()
+    until(lambda: not scheduler.processes(), 10)
+
+    both = [scheduler.start("resume") for _ in range(2)]
+
+    said = {each.communicate(timeout=240)[1] + str(each.returncode): each.returncode for each in both}
+    refused = [told for told, code in said.items() if code == 2]
+    assert sorted(said.values()) == [0, 2]
+    assert "is at work on this database" in refused[0]
+    assert runs_stored(scheduler.folder) == TOTAL
