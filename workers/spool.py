@@ -84,7 +84,7 @@ class Spool:
             found = SpoolFile(self, path, "r")
         except OSError:  # locked, or gone
             return None
-        if path.exists():
+        if path.exists() and found.is_ours:
             return found
         found.close()
         return None
@@ -104,6 +104,11 @@ class SpoolFile:
         except OSError:
             self.close()
             raise
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this user wrote it: in a folder of others, they could make up results."""
+        return os.fstat(self._file.fileno()).st_uid == os.geteuid()
 
     def keep(self, position: int, rows: list[Row], seen: dict[str, Any]) -> bool:
         """Add runs; False where there is no room for them."""

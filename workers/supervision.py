@@ -128,15 +128,15 @@ def take_up(app: Celery, engine: Engine, spool: Spool) -> None:
 
 
 def _take_up(app: Celery, engine: Engine, file: SpoolFile) -> None:
-    late = file.read()
-    if late is not None:
-        try:
+    try:
+        if late := file.read():
             settle(engine, late, shift_of(late))
-        except AWAY:
-            raise
-        except SQLAlchemyError as error:
-            log.warning("the database refuses what is in %s, which stays there: %s", file.set_aside(), brief(error))
-            return
+    except AWAY:
+        raise
+    except (SQLAlchemyError, ValueError, LookupError, TypeError) as error:  # refused, or not as we write it now
+        log.warning("what is in %s cannot be stored, and stays there: %s", file.set_aside(), brief(error))
+        return
+    if late:
         log.warning("%s runs of a lost worker were in the spool; the database has them now", len(late.rows))
         if put_back(engine, late.lease, lost=False):
             send(app, [(late.lease.shard_id, late.lease.queue)])

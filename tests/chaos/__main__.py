@@ -32,7 +32,7 @@ EACH = PUZZLES * len(CONFIGURATIONS)
 STALLED_S = 120.0  # without a run stored, the batch is stuck
 PROGRESS = "SELECT state, (SELECT count(*) FROM run WHERE batch_id = batch.id) FROM batch WHERE id = {}"
 ANSWERS = (
-    "SELECT configuration_id, puzzle_id, repeat, stop, answer, holds FROM run WHERE batch_id = {} ORDER BY 1, 2, 3"
+    "SELECT configuration_id, puzzle_id, repeat, stop, answer, solution FROM run WHERE batch_id = {} ORDER BY 1, 2, 3"
 )
 KEY = "batch_id, configuration_id, puzzle_id, repeat"
 TWICE = f"SELECT count(*) FROM (SELECT 1 FROM run GROUP BY {KEY} HAVING count(*) > 1) AS twice"  # noqa: S608 - ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,29 @@ def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(engine: 
 
     assert runs(engine) == []
     assert path.with_suffix(".refused").exists()
+
+
+def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, spool: Spool, claimed: Claim):
+    path = leave(engine, spool, claimed, 1)
+    first, rest = path.read_text().split("\n", 1)
+    texts = ["nonsense\n" + rest, first + '\n{"rows": []}\n', first.replace("token", "ticket") + "\n" + rest, "[]\n5\n"]
+
+    for number, text in enumerate(texts):
+        path.with_stem(f"bad-{number}").write_text(text)
+    take_up(memory_app(engine), engine, spool)
+
+    assert len(runs(engine)) == 1
+    assert spool.files() == []
+    assert len([*spool.folder.glob("bad-*.refused")]) == len(texts)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spool: Spool, claimed: Claim):
+    os.chown(leave(engine, spool, claimed, 1), 65534, 65534)
+
+    take_up(memory_app(engine), engine, spool)
+
+    assert runs(engine) == []
 
 
 def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool: Spool, claimed: Claim):
