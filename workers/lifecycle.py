@@ -7,6 +7,7 @@ worker inside an embedded ``submit`` are the same.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 from celery import Celery, signals
@@ -51,6 +52,8 @@ def attach(app: Celery) -> None:
         if app.slots:
             log.info("stopping: what is under way is put back, and goes on with the next worker that serves it")
             app.slots.stop()
+            if app.supervisor and not app.connections.embedded:
+                threading.Thread(target=app.supervisor.end_at_last, daemon=True).start()
 
     def stopped(**_: Any) -> None:
         if app.supervisor:

@@ -57,10 +57,16 @@ class Outbox:
         self._next = position
         if self.stored:
             return True
+        if self.away:
+            self._keep()  # first: a database whose network is cut says so only after seconds
         try:
             return self._store()
         except AWAY as error:
-            self._keep(error)
+            if not self.away:
+                told = "shard %s: the database is away, runs go to %s: %s"
+                log.warning(told, self._claimed.shard_id, self._spool.folder, brief(error))
+            self.away = True
+            self._keep()
             return True
 
     def settle(self, stopping: threading.Event) -> None:
@@ -101,14 +107,8 @@ class Outbox:
         self._file, self.away, self._full, self._kept = None, False, False, 0
         self._rows.clear()
 
-    def _keep(self, error: Exception) -> None:
+    def _keep(self) -> None:
         """Put the rows that have come since into the spool."""
-        if not self.away:
-            folder = self._spool.folder
-            log.warning(
-                "shard %s: the database is away, runs go to %s: %s", self._claimed.shard_id, folder, brief(error)
-            )
-        self.away = True
         try:
             self._file = self._file or self._spool.begin(self._claimed)
             new = self._rows[self._kept :]

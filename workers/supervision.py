@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,7 @@ from workers.spool import Spool, SpoolFile
 DUTY, GRACE = "supervision", "grace"
 EVERY_S = 2.0
 TERM_S = 10.0
+STOP_S = 1.5  # what a worker that stops is given in any case
 LAPSE_S = 3.0  # that nobody supervised for so long after a term means that nobody could
 BEAT = "CAGEMATCH_BEAT"  # a file to touch, where somebody looks whether the worker does its rounds
 log = get_logger(__name__)
@@ -44,6 +46,7 @@ class Supervisor:
         self._app, self._engine, self._slots, self._only = app, engine, slots, only_batch
         self._me = uuid.uuid4().hex
         self._every_s = min(EVERY_S, lease_s() / 8)
+        self._well_s = time.monotonic()  # when the database and the broker last answered
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
@@ -59,12 +62,23 @@ class Supervisor:
         with suppress(SQLAlchemyError), writing(self._engine) as connection:
             connection.execute(delete(Lease).where(Lease.duty == DUTY, Lease.owner == self._me))
 
+    def end_at_last(self) -> None:
+        """End the process of a worker that is told to stop where a service that says nothing holds it up.
+
+        What it has is in the spool, its solvers are dead, and its leases run out by themselves.
+        """
+        time.sleep(STOP_S)
+        while time.monotonic() - self._well_s < 3 * EVERY_S:
+            time.sleep(STOP_S / 10)
+        log.warning("the database or the broker does not answer: ended without it")
+        os._exit(1)
+
     def _loop(self) -> None:
         told = ""
         while True:
             try:
                 self._round()
-                told = ""
+                told, self._well_s = "", time.monotonic()
             except Exception as error:  # whatever it is, the next round may do better, and nobody else would
                 if told != type(error).__name__:
                     told = type(error).__name__
