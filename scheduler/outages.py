@@ -35,7 +35,7 @@ def patiently(engine: Engine, ask: Callable[[], T], console: Console) -> T:
             if not told:
                 first = str(error.__cause__ or error).strip().partition("\n")[0]
                 place = without_password(engine.url.render_as_string(hide_password=False))
-                console.print(f"waiting for the database {place}: {first}", style="yellow")
+                console.print(f"waiting for the database {place} (Ctrl-C ends only this): {first}", style="yellow")
             told = True
             time.sleep(AGAIN_S)
         else:

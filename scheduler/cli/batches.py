@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from scheduler.cli.application import Batch, Wait, app, connect, notes, output
-from scheduler.cli.working import follow, follow_workers, go_on
+from scheduler.cli.working import follow, follow_workers, go_on, interrupted
 
 
 @app.command()
@@ -42,8 +42,9 @@ def watch(batch: Batch = None) -> None:
     from scheduler.outages import patiently
     from scheduler.status import abandoned
 
-    connections, engine = connect(reads_only=True, waits=True)
-    batch_id = patiently(engine, lambda: find_batch(engine, batch), notes())
+    with interrupted(f"`scheduler watch {batch or ''}".rstrip() + "` shows it again"):
+        connections, engine = connect(reads_only=True, waits=True)
+        batch_id = patiently(engine, lambda: find_batch(engine, batch), notes())
     if connections.embedded:
         follow(engine, batch_id, abandoned(engine, batch_id))
     else:

@@ -156,18 +156,15 @@ def _work_here(connections: Connections, engine: Engine, batch_id: int) -> None:
     from workers.queueing import enqueue
 
     app_here = make_app(connections, only_batch=batch_id)
-    try:
-        with interruptible(), _kept(engine) as is_there, embedded_worker(app_here) as check:
+    told = f"interrupted; `scheduler resume {batch_id}` goes on with the runs that are left"
+    with interrupted(told), interruptible(), _kept(engine) as is_there, embedded_worker(app_here) as check:
 
-            def look() -> None:
-                is_there()
-                check()
+        def look() -> None:
+            is_there()
+            check()
 
-            enqueue(app_here, engine, batch_id)
-            follow(engine, batch_id, look)
-    except KeyboardInterrupt:
-        notes().print(f"interrupted; `scheduler resume {batch_id}` goes on with the runs that are left")
-        raise typer.Exit(INTERRUPTED) from None
+        enqueue(app_here, engine, batch_id)
+        follow(engine, batch_id, look)
 
 
 @contextmanager
@@ -208,11 +205,18 @@ def follow_workers(connections: Connections, engine: Engine, batch_id: int) -> N
     """Show what workers elsewhere do, and which service they wait for; they go on when nobody looks."""
     from scheduler.outages import broker_watch
 
-    try:
+    more = f"`scheduler watch {batch_id}` shows it again, `scheduler cancel {batch_id}` drops what is left"
+    with interrupted(f"the workers go on with batch {batch_id}; {more}"):
         follow(engine, batch_id, broker_watch(connections.broker, notes()))
+
+
+@contextmanager
+def interrupted(told: str) -> Iterator[None]:
+    """Within the block, Ctrl-C ends the command with a word on how to go on."""
+    try:
+        yield
     except KeyboardInterrupt:
-        more = f"`scheduler watch {batch_id}` shows it again, `scheduler cancel {batch_id}` drops what is left"
-        notes().print(f"the workers go on with batch {batch_id}; {more}")
+        notes().print(told)
         raise typer.Exit(INTERRUPTED) from None
 
 

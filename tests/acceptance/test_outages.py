@@ -336,7 +336,9 @@ def test_interrupted_watching_says_how_to_look_again(place: Place):
     watching = place.fleet.command.start("watch", 1)
     until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'"))
     place.postgres.stop()
-    until(lambda: "waiting for the database" in watching.stderr.readline())
+    heard: list[str] = []
+    until(lambda: heard.append(watching.stderr.readline()) or "waiting for the database" in heard[-1] or not heard[-1])
+    assert heard[-1], heard
 
     watching.send_signal(signal.SIGINT)
 
