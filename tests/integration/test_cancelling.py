@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
+import pytest
+from commanding import until
 from rows import Cage, Slots, make_batch, make_worker, memory_app, runs, shard
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, text
 from test_engine import at_once
 
 from models import Batch, BatchState, Shard, ShardState
@@ -72,6 +76,33 @@ def test_cancelled_and_resumed_at_one_time_a_batch_is_one_or_the_other(engine: E
         else:
             assert state is BatchState.ACTIVE
             assert ShardState.CANCELLED not in shards
+
+
+@pytest.mark.parametrize("bare", ["postgresql"], indirect=True)
+def test_resumed_while_it_is_being_cancelled_a_batch_goes_on(engine: Engine):
+    """The cancel has dropped the shards and waits for the batch when the resume comes, which sees none dropped yet."""
+    make_batch(engine, puzzles=8, size=1)
+    left: list[int] = []
+    cancelling = threading.Thread(target=cancel, args=(engine, 1))
+    resuming = threading.Thread(target=lambda: left.append(resume(engine, 1, alone=False)))
+
+    with writing(engine) as connection:
+        connection.execute(select(Batch.id).with_for_update())
+        for number, thread in enumerate((cancelling, resuming), 1):
+            thread.start()
+            until(lambda number=number: waiting(engine) == number)
+    cancelling.join()
+    resuming.join()
+
+    assert left == [8]
+    assert states(engine, 1) == (BatchState.ACTIVE, {ShardState.WAITING})
+
+
+def waiting(engine: Engine) -> int:
+    """How many sessions wait for a lock."""
+    here = "datname = current_database() AND wait_event_type = 'Lock'"
+    with reading(engine) as connection:
+        return connection.execute(text(f"SELECT count(*) FROM pg_stat_activity WHERE {here}")).scalar_one()  # noqa: S608
 
 
 def test_cancelled_while_it_finishes_a_batch_is_done_or_cancelled(engine: Engine):
