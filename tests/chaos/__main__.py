@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ TWICE = f"SELECT count(*) FROM (SELECT 1 FROM run GROUP BY {KEY} HAVING count(*)
 def main() -> int:
     """Run it; 0 when all is as it should be."""
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left then, either
     faults = draw(options.seed, options.faults, HOSTS)
     print(f"seed {options.seed}: {options.faults} faults in {options.runs:,} runs (--seed {options.seed} repeats them)")
     began = time.monotonic()
@@ -121,7 +123,7 @@ def _follow(postgres: Postgres, batch: int, runs: int, faults: list[Fault], stri
         state, count = row or ("", done)
         if count > done:
             done, moved = count, time.monotonic()
-        if faults and done >= due[0]:
+        while faults and done >= due[0]:
             fault = faults.pop(0)
             due.pop(0)
             print(f"  {done:5,} runs: {fault}", flush=True)
