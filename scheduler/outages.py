@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 from collections.abc import Callable
@@ -23,19 +24,23 @@ PASSING = ("starting up", "shutting down", "recovery mode", "not yet accepting",
 T = TypeVar("T")
 
 
-def patiently(engine: Engine, ask: Callable[[], T], console: Console) -> T:
-    """Ask a database. While it is away say so, once, and wait for it; a refusal is nothing that waiting helps."""
-    told = False
+def patiently(engine: Engine, ask: Callable[[], T], console: Console, most_s: float = math.inf) -> T:
+    """Ask a database. While it is away say so, once, and wait for it; a refusal is nothing that waiting helps.
+
+    ``most_s``: how long, before it is an error like any other.
+    """
+    told, until = False, time.monotonic() + most_s
     while True:
         try:
             answer = ask()
         except AWAY as error:
-            if engine.dialect.name != "postgresql" or _is_refusal(str(error)):
+            if engine.dialect.name != "postgresql" or _is_refusal(str(error)) or time.monotonic() > until:
                 raise
             if not told:
                 first = str(error.__cause__ or error).strip().partition("\n")[0]
                 place = without_password(engine.url.render_as_string(hide_password=False))
-                console.print(f"waiting for the database {place} (Ctrl-C ends only this): {first}", style="yellow")
+                text = f"waiting for the database {place} (Ctrl-C ends only this): {first}"
+                console.print(text, style="yellow", soft_wrap=True)
             told = True
             time.sleep(AGAIN_S)
         else:

@@ -69,11 +69,11 @@ def notes() -> Console:
     return steady(sys.stderr)
 
 
-def connect(*, quiet: bool = False, reads_only: bool = False, waits: bool = False) -> tuple[Connections, Engine]:
+def connect(*, quiet: bool = False, reads_only: bool = False, wait_s: float = 0.0) -> tuple[Connections, Engine]:
     """Find the database and the broker, say which, and make sure of the tables.
 
     ``reads_only``: for a command that only looks: no file is made, and one that may not be written will do.
-    ``waits``: for a database that is away.
+    ``wait_s``: how long to wait for a database that is away.
     """
     from models.engine import file_of, open_engine, writable
     from models.schema import require_current
@@ -92,8 +92,8 @@ def connect(*, quiet: bool = False, reads_only: bool = False, waits: bool = Fals
         require_current(engine, upgrade_it=connections.local_file and may_write)
 
     with _named(connections):
-        if waits:
-            patiently(engine, make_sure, notes())
+        if wait_s:
+            patiently(engine, make_sure, notes(), wait_s)
         else:
             make_sure()
     return connections, engine

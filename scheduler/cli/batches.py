@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any
 
 import typer
 
 from scheduler.cli.application import Batch, Wait, app, connect, notes, output
 from scheduler.cli.working import follow, follow_workers, go_on, interrupted
+
+PATIENCE_S = 10.0  # of `status`, for a database that is restarted; whoever watches has more
 
 
 @app.command()
@@ -21,12 +24,12 @@ def status(
     from scheduler.outages import answers, away, patiently
     from scheduler.status import draw, status_of
 
-    connections, engine = connect(quiet=as_json, reads_only=True, waits=True)
+    connections, engine = connect(quiet=as_json, reads_only=True, wait_s=PATIENCE_S)
 
     def ask() -> dict[str, Any]:
         return status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
 
-    found = patiently(engine, ask, notes())
+    found = patiently(engine, ask, notes(), PATIENCE_S)
     if not answers(connections.broker):
         notes().print(away(connections.broker), style="yellow")
     if as_json:
@@ -43,7 +46,7 @@ def watch(batch: Batch = None) -> None:
     from scheduler.status import abandoned
 
     with interrupted(f"`scheduler watch {batch or ''}".rstrip() + "` shows it again"):
-        connections, engine = connect(reads_only=True, waits=True)
+        connections, engine = connect(reads_only=True, wait_s=math.inf)
         batch_id = patiently(engine, lambda: find_batch(engine, batch), notes())
     if connections.embedded:
         follow(engine, batch_id, abandoned(engine, batch_id))

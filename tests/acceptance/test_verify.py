@@ -21,7 +21,7 @@ from workers.backends.contract import Parameter
 from workers.backends.propagation import HANDLES, STATUS, TASKS, search, size, version
 from workers.backends import propagation
 
-PARAMETERS = {"fault": Parameter("lacks", ("lacks", "invents", "forgets"))}
+PARAMETERS = propagation.PARAMETERS | {"fault": Parameter("lacks", ("lacks", "invents", "forgets"))}
 
 
 def build(problem, order):
