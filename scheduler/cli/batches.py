@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from scheduler.cli.application import Batch, Wait, app, connect, notes, output
 from scheduler.cli.working import follow, follow_workers, go_on, interrupted
 
-PATIENCE_S = 10.0  # of `status`, for a database that is restarted; whoever watches has more
+PATIENCE_S = 10.0  # for a database that is restarted; once there was an answer, `watch` waits for as long as it takes
 
 
 @app.command()
@@ -46,8 +45,8 @@ def watch(batch: Batch = None) -> None:
     from scheduler.status import abandoned
 
     with interrupted(f"`scheduler watch {batch or ''}".rstrip() + "` shows it again"):
-        connections, engine = connect(reads_only=True, wait_s=math.inf)
-        batch_id = patiently(engine, lambda: find_batch(engine, batch), notes())
+        connections, engine = connect(reads_only=True, wait_s=PATIENCE_S)
+        batch_id = patiently(engine, lambda: find_batch(engine, batch), notes(), PATIENCE_S)
     if connections.embedded:
         follow(engine, batch_id, abandoned(engine, batch_id))
     else:
