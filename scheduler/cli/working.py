@@ -132,6 +132,7 @@ def require_task(chosen: list[Configuration], task: Task) -> None:
 
 def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Have a batch solved: here when embedded, else by the workers."""
+    from scheduler.outages import answers
     from workers.app import make_app
     from workers.connections import without_password
     from workers.queueing import enqueue
@@ -139,7 +140,8 @@ def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool)
     if connections.embedded:
         _work_here(connections, engine, batch_id)
         return
-    if enqueue(make_app(connections), engine, batch_id):
+    # A worker may have been quicker to mark the shards as sent: then there is nothing left that could fail to be.
+    if enqueue(make_app(connections), engine, batch_id) and answers(connections.broker):
         output().print(f"batch {batch_id} is with the workers; `scheduler watch {batch_id}` shows how far they are")
     else:
         place = without_password(connections.broker)

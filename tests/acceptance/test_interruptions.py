@@ -9,7 +9,7 @@ from commanding import until
 from looking import exported, report, rows, runs_stored
 
 SLOW = ("-s", "pulp-cbc", "-s", "cp-min-size", "-s", "scip")
-LIMIT = 20
+LIMIT = 60  # enough not to be done before the next command has begun
 TOTAL = 3 * LIMIT
 
 

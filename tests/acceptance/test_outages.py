@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -312,22 +313,23 @@ def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_oth
 def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
     place.start_worker()
     place.fleet.wait_for_workers()
-    place.submit(50)
+    place.submit(50, "--repeat", 20)
     until(lambda: place.stored() >= 2)
     watching = place.fleet.command.start("watch", 1)
-    until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'") > 2)
+    heard = [watching.stderr.readline()]
+    until(lambda: heard.append(watching.stderr.readline()) or "/1000 runs" in heard[-1].replace(",", ""))
 
     place.postgres.stop()
     asked = place.fleet.command.start("status")
     said = asked.stderr.readline() + asked.stderr.readline()
     place.postgres.start()
 
-    out, told = watching.communicate(timeout=120)
+    out, told = watching.communicate(timeout=240)
     asked.communicate(timeout=60)
     assert f"waiting for the database postgresql+psycopg://postgres@127.0.0.1:{place.postgres.port}" in said
     assert "waiting for the database" in told
     assert "the database is back" in told
-    assert "done: 50 of 50 runs" in out
+    assert "done: 1000 of 1000 runs" in out
     assert (watching.returncode, asked.returncode) == (0, 0)
 
 
@@ -340,8 +342,12 @@ def test_interrupted_watching_says_how_to_look_again(place: Place):
     until(lambda: heard.append(watching.stderr.readline()) or "waiting for the database" in heard[-1] or not heard[-1])
     assert heard[-1], heard
 
-    watching.send_signal(signal.SIGINT)
+    def interrupted() -> bool:
+        watching.send_signal(signal.SIGINT)  # again and again: Python drops one that comes in the middle of a callback
+        with suppress(subprocess.TimeoutExpired):
+            watching.wait(1)
+        return watching.poll() is not None
 
-    _, told = watching.communicate(timeout=20)
-    assert "`scheduler watch 1` shows it again" in told
+    until(interrupted)
+    assert "`scheduler watch 1` shows it again" in watching.stderr.read()
     assert watching.returncode == 130
