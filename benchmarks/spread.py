@@ -107,11 +107,10 @@ def run(regime: Regime, number: int, puzzles: int, folder: Path) -> None:
         scheduler(here, locks, "submit", "hard", "--limit", str(puzzles), *solvers, *regime.options(number))
         for medians, options in ((regime.all, ()), (regime.undisturbed, ("--exclude-disturbed",))):
             told = scheduler(here, locks, "report", "--format", "json", *options)
-            for table in json.loads(told) if told else ():
-                for row in table["rows"]:
-                    # A configuration of which a part was disturbed is not the whole batch.
-                    if row["runs"] == puzzles:
-                        medians[row["configuration"]].append(row["median_ms"])
+            for row in json.loads(told) if told else ():
+                # A configuration of which a part was disturbed is not the whole batch.
+                if row["runs"] == puzzles:
+                    medians[row["configuration"]].append(row["median_ms"])
 
 
 def scheduler(folder: str, locks: Path, *words: str) -> str:

@@ -5,6 +5,7 @@
     CagematchError
     ├── InputError              the user's input is wrong; exit code 2
     │   ├── PuzzleError         a text is no puzzle of its kind
+    │   │   └── Contradiction   a value is given twice where it may stand once
     │   ├── FileError           a puzzle file cannot be read; holds every fault found
     │   ├── ConfigurationError  no such backend, parameter, value or group
     │   └── LookupFailed        no such batch, set, run or puzzle
@@ -37,6 +38,14 @@ class PuzzleError(InputError):
     def __init__(self, message: str, offset: int | None = None) -> None:
         super().__init__(message)
         self.offset = offset
+
+
+class Contradiction(PuzzleError):
+    """A value is given twice where it may stand once: no puzzle to solve, but one to repair. ``text`` is canonical."""
+
+    def __init__(self, message: str, offset: int | None, text: str) -> None:
+        super().__init__(message, offset)
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)

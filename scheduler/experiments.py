@@ -99,8 +99,10 @@ def read(path: Path) -> Experiment:
     faults += [(name, f"found {value!r}, expected {OPTIONS[name]}") for name, value in wrong.items()]
     if "task" in options and "task" not in wrong and options["task"] not in list(Task):
         faults.append(("task", f"found {options['task']!r}, expected one of {', '.join(Task)}"))
+    if "bound" in options and options.get("task") != Task.COUNT:
+        faults.append(("bound", 'found without task = "count", of which alone it is the bound'))
     solvers = told.get("solvers", [])
-    if not _words(solvers):
+    if not _words(solvers) or ("solvers" in told and not solvers):
         faults.append(("solvers", f"found {solvers!r}, expected a list of configurations"))
     puzzles, misplaced = _listed(told.get("puzzles"), path.parent)
     faults += [("puzzles", fault) for fault in misplaced]
@@ -140,7 +142,7 @@ def _line(text: str, key: str) -> int:
 def _listed(told: Any, folder: Path) -> tuple[list[Listed], list[str]]:
     """The files that an experiment names, and what is wrong with them."""
     if not isinstance(told, list) or not told:
-        return [], [f"found {told!r}, expected a list of files or shipped sets"]
+        return [], [f"{'missing' if told is None else f'found {told!r}'}, expected a list of files or shipped sets"]
     found, faults, names = [], [], Listed.__dataclass_fields__
     for each in told:
         entry = {"file": each} if isinstance(each, str) else each
@@ -170,12 +172,27 @@ def _words(told: Any) -> bool:
     return isinstance(told, list) and all(isinstance(word, str) and word for word in told)
 
 
-def write(connection: Connection, batch_id: int) -> str:
-    """The file of a batch: submitted where its puzzle files are, it asks for the same runs."""
+def write(connection: Connection, batch_id: int, folder: Path) -> tuple[str, list[str]]:
+    """The file of a batch, to stand in a folder, and which of its puzzle files are not below that, or are none."""
+    sets, lacking = [], []
+    for name, source, digest in _sets(connection, batch_id):
+        word = name if source == f"{name} (shipped)" else _relative(source, folder)
+        sets.append(f"{{ file = {_toml(word or source)}, sha256 = {_toml(digest)} }}")
+        lacking += [] if word else [source]
+    return _written(connection, batch_id, sets), lacking
+
+
+def _relative(source: str, folder: Path) -> str | None:
+    """How a file is named from the folder; None where it is not below, or not there any more."""
+    path, here = Path(source).resolve(), folder.resolve()
+    return str(path.relative_to(here)) if path.is_file() and path.is_relative_to(here) else None
+
+
+def _written(connection: Connection, batch_id: int, sets: list[str]) -> str:
     batch = connection.execute(select(Batch.__table__).where(Batch.id == batch_id)).one()
     lines = [f"# Batch {batch_id}, made by Cagematch {batch.versions.get('cagematch', '?')}."]
     lines += [f"name = {_toml(batch.name)}"] if batch.name else []
-    lines += ["puzzles = [", *(f"  {_entry(one)}," for one in _sets(connection, batch_id)), "]"]
+    lines += ["puzzles = [", *(f"  {one}," for one in sets), "]"]
     lines += ["solvers = [", *(f"  {_toml(text)}," for text in _texts(connection, batch_id)), "]"]
     values: dict[str, Any] = {
         "task": batch.task,
@@ -195,11 +212,6 @@ def write(connection: Connection, batch_id: int) -> str:
 def _sets(connection: Connection, batch_id: int) -> list[Any]:
     query = select(PuzzleSet.name, PuzzleSet.source, PuzzleSet.digest).join(BatchSet, BatchSet.set_id == PuzzleSet.id)
     return list(connection.execute(query.where(BatchSet.batch_id == batch_id).order_by(BatchSet.position)))
-
-
-def _entry(found: Any) -> str:
-    shipped = found.source == f"{found.name} (shipped)"
-    return f"{{ file = {_toml(found.name if shipped else found.source)}, sha256 = {_toml(found.digest)} }}"
 
 
 def _texts(connection: Connection, batch_id: int) -> list[str]:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from models import Puzzle, PuzzleSet
 from models.base import now
 from models.engine import reading, writing
-from problems.errors import Fault, FileError, InputError, PuzzleError
+from problems.errors import Contradiction, Fault, FileError, InputError, PuzzleError
 from problems.kinds import KINDS, kind_named
 from scheduler.readers import Reader, reader_for
 from scheduler.readers.entries import DEFAULT_KIND, Misread
@@ -74,10 +74,13 @@ def _no_collection() -> Iterator[None]:
 
 
 @_no_collection()
-def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bool) -> Loaded:
+def load(
+    source: Source, kind: str | None, form: str | None, *, skip_invalid: bool, contradictions: bool = False
+) -> Loaded:
     """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped.
 
     ``kind``: what the file holds if it does not say so itself; None where the user did not say it either.
+    ``contradictions``: whether to take grids in which a value is given twice, as they are to be repaired.
     """
     content = lines_of(source)
     reader = reader_for(content, form or spreadsheet_form(source, content), kind)
@@ -92,6 +95,9 @@ def load(source: Source, kind: str | None, form: str | None, *, skip_invalid: bo
         try:
             text = parse(entry.text)
         except PuzzleError as error:
+            if contradictions and isinstance(error, Contradiction):
+                keep((error.text, sha256(prefix + error.text.encode()).digest(), entry.line, entry.label))
+                continue
             loaded.faults.append(Fault(source.shown, *entry.place(error.offset), str(error)))
         else:
             keep((text, sha256(prefix + text.encode()).digest(), entry.line, entry.label))

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from problems.errors import PuzzleError
+from problems.errors import Contradiction, PuzzleError
 from problems.kinds._shape import SYMBOLS, Shape, place, units
 
 BLANKS = ".*_-"
@@ -24,13 +24,14 @@ def canonical(body: str, start: int, shape: Shape) -> str:
     cells = body.encode("latin-1", "replace").translate(tables.symbols)
     if NO_SYMBOL in cells:
         raise _foreign(body, cells.index(NO_SYMBOL), start, shape)
-    # The quick look knows rows, columns and boxes; where there is more, each unit is looked at.
-    if (not tables.regular or _repeated(cells, tables)) and (fault := _twice(cells, start, shape)):
-        raise fault
     if tables.letters and cells.strip(b".") and not any(digit in cells for digit in b"1234567890"):
         raise _doubtful(shape)
-    told = tables.prefix + cells.decode("ascii")
-    return told if tables.regular else told + shape.regions
+    told = tables.prefix + cells.decode("ascii") + ("" if tables.regular else shape.regions)
+    # The quick look knows rows, columns and boxes; where there is more, each unit is looked at.
+    if (not tables.regular or _repeated(cells, tables)) and (fault := _twice(cells, shape)):
+        cell, why = fault
+        raise Contradiction(why, start + cell, told)
+    return told
 
 
 def values(body: str, shape: Shape) -> bytes:
@@ -136,8 +137,8 @@ def _doubtful(shape: Shape) -> PuzzleError:
     return PuzzleError(f"only letters as clues: is A 1 or 10? Write {grids} with {_alphabet(shape)}")
 
 
-def _twice(cells: bytes, start: int, shape: Shape) -> PuzzleError | None:
-    """Find the first value that stands twice in a unit, in the order of rows, columns, boxes and so on."""
+def _twice(cells: bytes, shape: Shape) -> tuple[int, str] | None:
+    """Find the first value that stands twice in a unit, in the order of rows, columns, boxes and so on, and say so."""
     numbers: Counter[str] = Counter()
     for role, unit in units(shape):
         numbers[role] += 1
@@ -146,5 +147,5 @@ def _twice(cells: bytes, start: int, shape: Shape) -> PuzzleError | None:
             first = seen.setdefault(cells[cell], cell)
             if first != cell and cells[cell] != ord("."):
                 both = f"{place(first, shape.n)} and {place(cell, shape.n)}"
-                return PuzzleError(f"{chr(cells[cell])} stands twice in {role} {numbers[role]} ({both})", start + cell)
+                return cell, f"{chr(cells[cell])} stands twice in {role} {numbers[role]} ({both})"
     return None

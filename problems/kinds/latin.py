@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import isqrt
 
 from problems.constraints import AllDifferent
-from problems.errors import PuzzleError
+from problems.errors import Contradiction, PuzzleError
 from problems.kinds import _clues, sudoku
 from problems.kinds._drawing import frame
 from problems.kinds._shape import LARGEST, Shape, place, units
@@ -23,7 +23,10 @@ def parse(text: str) -> str:
     if n * n != len(text) or not 2 <= n <= LARGEST:
         raise PuzzleError(f"{len(text)} characters, expected a square number of them (4, 9, 16, 25, … 1296)")
     shape = _shape(text)
-    return _clues.canonical(text, 0, shape).removeprefix(shape.prefix)
+    try:
+        return _clues.canonical(text, 0, shape).removeprefix(shape.prefix)
+    except Contradiction as error:
+        raise Contradiction(str(error), error.offset, error.text.removeprefix(shape.prefix)) from None
 
 
 def problem(text: str) -> Problem:

@@ -43,16 +43,22 @@ Batch = Annotated[str | None, typer.Argument(metavar="BATCH", help="Number or na
 Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress until the batch is done.")]
 
 
-@app.callback()
-def _root(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001 - see main()
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    if version:
+def _version(asked: bool) -> None:
+    if asked:
         from workers.slots import program_version
 
         typer.echo(f"cagematch {program_version()}")
         raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What every command has."""
 
 
 def output() -> Console:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import FileError
+from problems.errors import FileError, InputError
 from scheduler.cli.application import app, notes, output
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def verify(
         ),
     ],
     by: Annotated[
-        str | None, typer.Option(metavar="CONFIG", help="Have a solver's own model check each solution, too.")
+        list[str] | None, typer.Option(metavar="CONFIG", help="Have a solver's own model check each solution, too.")
     ] = None,
     kind: Annotated[
         str | None,
@@ -47,7 +47,9 @@ def verify(
 
     if kind is not None:
         kind_named(kind)
-    configuration = None if by is None else _configuration(by)
+    if by and len(by) > 1:
+        raise InputError(f"--by was given {len(by)} times, expected one configuration: solvers may not share a process")
+    configuration = _configuration(by[0]) if by else None
     loaded = _load(files, kind)
     if configuration:
         for claims in loaded:

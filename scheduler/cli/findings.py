@@ -56,6 +56,9 @@ def findings(connection: Connection, covered: Scope, only: str | None = None) ->
 
     ``only``: the name of a table, which must then have runs to tell of.
     """
+    from sqlalchemy import func, select
+
+    from models import Batch
     from scheduler.reports import REPORTS, TASKS
     from scheduler.reports.puzzles import number_of, of_tasks
 
@@ -65,7 +68,9 @@ def findings(connection: Connection, covered: Scope, only: str | None = None) ->
         if only in (None, name) and part.batches:
             found.append(Findings(name, REPORTS[name](connection, part), number_of(connection, part)))
     if only in TASKS and not found and covered.batches:
-        raise InputError(f"the table {only} is of the task {' or '.join(TASKS[only])}, and of that no batch here is")
+        newest = connection.scalar(select(func.max(Batch.id)).where(Batch.task.in_(TASKS[only])))
+        which = f"`scheduler report {newest} --table {only}` shows one" if newest else "there is none"
+        raise InputError(f"the table {only} needs a batch of the task {' or '.join(TASKS[only])}: {which}")
     return found
 
 

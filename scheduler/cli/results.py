@@ -75,11 +75,11 @@ def report(
     _, engine = connect(reads_only=True)
     numbers = [find_batch(engine, word) for word in batches or []]
     with reading(engine) as connection:
-        covered = scope(connection, numbers)
-        covered = undisturbed(connection, covered) if calm else covered
+        whole = scope(connection, numbers)
+        covered = undisturbed(connection, whole) if calm else whole
         told = coverage(connection, covered)
         compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
-        found = findings.findings(connection, covered, name)
+        found = findings.findings(connection, whole, name)  # times may be in doubt, answers are not
     if not told:
         raise InputError(EVERY_RUN if calm and covered.without else _nothing(numbers))
     for line in told:
@@ -190,7 +190,11 @@ def _export_experiment(batch: str, words: list[str]) -> None:
         raise InputError(f"found {' '.join(words)!r}, expected one file {SUFFIX}, or - for the standard output")
     _, engine = connect(quiet=words[0] == "-", reads_only=True)
     with reading(engine) as connection:
-        text = write(connection, find_batch(engine, batch))
+        folder = Path(words[0]).parent if words[0] != "-" else Path()
+        text, lacking = write(connection, find_batch(engine, batch), folder)
+    for source in lacking:
+        told = f"warning: {source} is no file below the experiment's folder: put the puzzles there and name them in it"
+        notes().print(told, style="yellow")
     if words[0] == "-":
         typer.echo(text, nl=False)
         return
@@ -198,7 +202,8 @@ def _export_experiment(batch: str, words: list[str]) -> None:
         Path(words[0]).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{words[0]} cannot be written: {error.strerror}") from None
-    notes().print(f"`scheduler submit {words[0]}` does it again, where the puzzle files are")
+    if not lacking:
+        notes().print(f"`scheduler submit {words[0]}` does it again")
 
 
 @app.command()

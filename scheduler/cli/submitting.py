@@ -137,7 +137,9 @@ def submit(
     _refuse_mistakes(context, bool(listed), to, wanted)
     chosen = configurations(solvers or list(DEFAULT))
     wanted.plan([], [], None)  # a time or a size that is none is told before files are read
-    loaded = load(listed, skip_invalid=skip_invalid)
+    loaded = load(listed, skip_invalid=skip_invalid, contradictions=wanted.task == Task.REPAIR)
+    if wanted.permute:
+        _tell_unpermuted({one.kind for one in loaded})
     connections, engine = connect()
     require_backends(connections, engine, [c.backend for c in chosen])
     if to is not None:
@@ -201,6 +203,13 @@ def _refuse_mistakes(context: typer.Context, puzzles: bool, to: str | None, want
     for each in fields(wanted) if to is not None else ():
         if _given(context, each.name):
             raise InputError(f"--{each.name} cannot go with --to: the batch has its own from its beginning")
+
+
+def _tell_unpermuted(kinds: set[str]) -> None:
+    from problems.kinds import KINDS, Symmetric
+
+    if still := [kind for kind in sorted(kinds) if not isinstance(KINDS[kind], Symmetric)]:
+        notes().print(f"--permute changes nothing for puzzles of the kind {', '.join(still)}", style="yellow")
 
 
 def _named(context: typer.Context, engine: Engine, name: str | None) -> str | None:

@@ -43,20 +43,30 @@ def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool
     work(connections, engine, batch_id, wait=wait)
 
 
-def load(listed: list[Listed], *, skip_invalid: bool) -> list[Loaded]:
-    """Read every file before anything is stored; name the faults of all of them together."""
+def load(listed: list[Listed], *, skip_invalid: bool, contradictions: bool = False) -> list[Loaded]:
+    """Read every file before anything is stored; name the faults of all of them together.
+
+    ``contradictions``: take grids whose givens contradict each other, which are there to be repaired.
+    """
     from scheduler import loading
 
     loaded, faults, total = [], [], 0
     for one in dict.fromkeys(listed):
         try:
-            found = loading.load(loading.find_source(one.file), one.kind, one.format, skip_invalid=skip_invalid)
+            found = loading.load(
+                loading.find_source(one.file),
+                one.kind,
+                one.format,
+                skip_invalid=skip_invalid,
+                contradictions=contradictions,
+            )
         except FileError as error:
             faults += error.faults
             total += error.total
             continue
         if one.sha256 not in (None, found.digest):
-            notes().print(f"{one.file} does not hold the puzzles that the experiment was made with", style="yellow")
+            told = f"warning: {one.file} does not hold the puzzles that the experiment was made with"
+            notes().print(told, style="yellow")
         loaded.append(found)
     if faults:
         raise FileError(faults, total)
@@ -226,15 +236,19 @@ def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = Non
     """Show progress to the end, and what a task has found of the puzzles; exit code 1 when something is wrong."""
     from scheduler.cli.findings import tell
     from scheduler.progress import failed_runs
+    from scheduler.reports.runs import refuted
     from scheduler.watch import conclusion, watch
 
     end = watch(engine, batch_id, notes(), check or (lambda: None))
     told, failed = conclusion(end)
     output().print(told)
     improper = tell(engine, batch_id)
+    if lies := refuted(engine, batch_id):
+        runs = "1 run is" if lies == 1 else f"{lies:,} runs are"
+        notes().print(f"{runs} WRONG: others have solutions that refute what they say", style="bold red")
     if failed:
         for line in failed_runs(engine, batch_id, NAMED):
             notes().print(line, style="bold red")
         notes().print("`scheduler show` with a run's number tells more")
-    if failed or improper:
+    if failed or improper or lies:
         raise typer.Exit(1)

@@ -1,7 +1,7 @@
 """How many solutions each puzzle has, of the task count. Configurations whose complete counts differ come first.
 
-A count that is not complete is told with a plus sign: there are at least so many. Of a disputed puzzle the largest
-count is told, and who counted what.
+A count that is not complete is told with a plus sign: there are at least so many. *Over bound* is one that was ended by
+its bound, *undecided* one that ran out of time. Of a disputed puzzle the largest count is told, and who counted what.
 
 ::
 
@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from models import Configuration, Run
-from problems.outcome import Answer, Task
+from problems.outcome import Answer, Stop, Task
 from scheduler.reports.puzzles import of_tasks, placed, short
 from scheduler.reports.scope import Scope, over
 from scheduler.reports.table import Column, Table
@@ -36,7 +36,7 @@ COLUMNS = [
     Column("kind", "kind", left=True, programs=True),
     Column("puzzle", "puzzle", left=True, programs=True),
 ]
-Counts = dict[tuple[int, bool], list[str]]  # the configurations by number, and whether that is complete
+Counts = dict[tuple[int, str], list[str]]  # the configurations by number, and how they came to it
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
@@ -51,35 +51,39 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
 def _counts(connection: Connection, covered: Scope) -> dict[int, Counts]:
     """What each configuration counted; of what broke a constraint, nothing."""
     query = (
-        over(select(Run.puzzle_id, Configuration.text, Run.answer, Run.count, Run.complete), covered)
+        over(select(Run.puzzle_id, Configuration.text, Run.answer, Run.count, Run.complete, Run.stop), covered)
         .join(Configuration, Configuration.id == Run.configuration_id)
         .where(Run.holds.is_not(False))
         .order_by(Run.puzzle_id, Configuration.id)
         .distinct()
     )
     found: defaultdict[int, Counts] = defaultdict(dict)
-    for puzzle, configuration, answer, count, complete in connection.execute(query):
+    for puzzle, configuration, answer, count, complete, stop in connection.execute(query):
         told = 0 if answer is Answer.NONE else count or 0
-        names = found[puzzle].setdefault((told, bool(complete) or answer is Answer.NONE), [])
+        how = COUNTED if complete or answer is Answer.NONE else OVER if stop is Stop.FINISHED else UNDECIDED
+        names = found[puzzle].setdefault((told, how), [])
         if configuration not in names:
             names.append(configuration)
     return found
 
 
 def _row(counts: Counts) -> dict[str, Any]:
-    complete = {number for number, whole in counts if whole}
+    complete = {number for number, how in counts if how == COUNTED}
     most = max(number for number, _ in counts)
     disputed = len(complete) > 1 or (bool(complete) and most > max(complete))
-    found = DISPUTED if disputed else COUNTED if complete else OVER if most else UNDECIDED
+    bounded = any(how == OVER for _, how in counts)
+    found = DISPUTED if disputed else COUNTED if complete else OVER if bounded else UNDECIDED
     told = sorted(counts.items(), reverse=True)
     if found == COUNTED:
-        told = [(of, names) for of, names in told if of[1]]
+        told = [(of, names) for of, names in told if of[1] == COUNTED]
     by = "; ".join(f"{_told(*of)}: {', '.join(names)}" if len(told) > 1 else ", ".join(names) for of, names in told)
-    return {"found": found, "solutions": most, "told": _told(most, bool(complete)), "by": by}
+    return {"found": found, "solutions": most, "told": _told(most, COUNTED if most in complete else found), "by": by}
 
 
-def _told(number: int, complete: bool) -> str:
-    return f"{number:,}" if complete else f"{number:,}+"
+def _told(number: int, how: str) -> str:
+    if how == COUNTED:
+        return f"{number:,}"
+    return f"{number:,}+" if number else "?"
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> Table:

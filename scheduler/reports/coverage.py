@@ -20,7 +20,8 @@ ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor") 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
     """One line each: the batches and their limits, the hosts, then every warning."""
-    inside = replace(covered, batches=tuple(covered_batches(connection, covered)))
+    ran = covered_batches(connection, replace(covered, without=frozenset()))
+    inside = replace(covered, batches=tuple(ran))
     batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
         return []
@@ -121,7 +122,9 @@ def _disturbed(connection: Connection, covered: Scope) -> list[str]:
     """What disturbed runs, and how to leave these out; or that they are."""
     if covered.without:
         query = select(func.count()).where(Run.batch_id.in_(covered.batches), Run.shift_id.in_(covered.without))
-        return [f"note: {connection.scalar(query):,} runs that something disturbed are left out"]
+        count = connection.scalar(query) or 0
+        were = "1 run that something disturbed is" if count == 1 else f"{count:,} runs that something disturbed are"
+        return [f"note: {were} left out"]
     found = disturbances(connection, covered)
     hint = ["note: --exclude-disturbed leaves these runs out"] if found else []
     return [*map(str, found), *hint]

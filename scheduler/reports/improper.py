@@ -21,7 +21,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, case, func, not_, select
 
 from models import Run
-from problems.outcome import DECIDED, Answer, Task, Word
+from problems.outcome import DECIDED, Answer, Stop, Task, Word
 from scheduler.reports.puzzles import Claims, by, claims, evidence, of_tasks, pairs, placed, short
 from scheduler.reports.scope import Scope, over
 from scheduler.reports.table import Column, Table
@@ -66,13 +66,14 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
 
 def _improper(covered: Scope) -> Select[*tuple[Any, ...]]:
     """The puzzles of which it is not agreed that they have one solution, with what is claimed and known of them."""
-    unique = Run.holds.is_(True) & Run.complete.is_(True) & (Run.count == 1)
+    finished = Run.stop == Stop.FINISHED  # what comes after the limit decides nothing
+    unique = finished & Run.holds.is_(True) & Run.complete.is_(True) & (Run.count == 1)
     claimed = (
         over(
             select(
                 Run.puzzle_id,
                 func.sum(case((unique, 1), else_=0)).label("unique"),
-                func.sum(case((Run.answer == Answer.NONE, 1), else_=0)).label("none"),
+                func.sum(case((finished & (Run.answer == Answer.NONE), 1), else_=0)).label("none"),
             ),
             covered,
         )
@@ -97,7 +98,7 @@ def _row(row: Any, said: Claims, pair: tuple[str, str] | None) -> dict[str, Any]
     found = _finding(row)
     told = [w for w in Word if (w in DECIDED) is (found is not Finding.UNDECIDED)]
     solution, second = pair or (row.least, row.most if row.most != row.least else None)
-    return {"found": found.value, "by": by(said, told), "solution": solution, "second": second}
+    return {"found": found.value, "by": by(said, told) or by(said, Word), "solution": solution, "second": second}
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> Table:

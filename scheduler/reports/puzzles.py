@@ -43,8 +43,10 @@ def of_tasks(connection: Connection, covered: Scope, *tasks: Task) -> Scope:
 
 
 def number_of(connection: Connection, covered: Scope) -> int:
-    """How many different puzzles have runs."""
-    return int(connection.execute(over(select(func.count(Run.puzzle_id.distinct())), covered)).scalar_one())
+    """How many different puzzles have runs, of those that are still in the sets covered."""
+    there = select(SetEntry.puzzle_id).where(SetEntry.set_id.in_(sets_covered(covered)))
+    query = over(select(func.count(Run.puzzle_id.distinct())), covered).where(Run.puzzle_id.in_(there))
+    return int(connection.execute(query).scalar_one())
 
 
 def evidence(puzzles: Select[int]) -> Select[*tuple[Any, ...]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, or_, select
+from sqlalchemy import Connection, Engine, RowMapping, Select, or_, select
 
 from models import Batch, BatchSet, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from models.engine import reading
 from problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
 from scheduler.reports.puzzles import OUTCOME, evidence
 from scheduler.reports.scope import Scope, over, set_puzzles
@@ -71,6 +72,23 @@ def known(connection: Connection, covered: Scope) -> dict[int, Known]:
     )
     rows = connection.execute(evidence(claimed))
     return {row.puzzle_id: Known(row.solutions, row.fewest) for row in rows}
+
+
+def refuted(engine: Engine, batch_id: int) -> int:
+    """How many runs of a batch are wrong by what other runs have shown, and not by themselves."""
+    covered = Scope((batch_id,), newest=False)
+    with reading(engine) as connection:
+        shown = {puzzle: one for puzzle, one in known(connection, covered).items() if one.solutions or one.fewest}
+        claims: Select[*tuple[Any, ...]] = (
+            select(Run.puzzle_id, *OUTCOME).join(Batch, Batch.id == Run.batch_id).where(Run.batch_id == batch_id)
+        )
+        claims = claims.where(or_(Run.answer == Answer.NONE, Run.complete.is_(True)))
+        wrong = 0
+        for puzzle, task, *rest in connection.execute(claims) if shown else ():
+            outcome = Outcome(Task(task), *rest)
+            alone, among = verdict(outcome), verdict(outcome, shown.get(puzzle, NOTHING_KNOWN))
+            wrong += alone is not Verdict.WRONG and among is Verdict.WRONG
+    return wrong
 
 
 def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:

@@ -87,7 +87,8 @@ def test_a_repair_names_the_cells_that_change(scheduler):
 
 def test_tables_that_are_not_there_are_refused(scheduler):
     assert "there are: comparison, improper" in scheduler("report", "--table", "beauty", code=2).stderr
-    assert "of that no batch here is" in scheduler("report", "mended", "--table", "improper", code=2).stderr
+    told = scheduler("report", "mended", "--table", "improper", code=2).stderr
+    assert "needs a batch of the task unique or count: `scheduler report 3" in told
 
 
 def test_the_size_of_a_model_is_shown_without_a_run_and_of_a_puzzle_that_is_not_stored(scheduler):

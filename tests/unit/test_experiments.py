@@ -75,7 +75,7 @@ def test_a_path_stays_below_the_experiment(folder: Path, word: str):
     ("text", "expected"),
     [
         ('puzzles = ["hard"]\nlimits = 3', "2: limits: no key of an experiment; there are: puzzles, solvers, name"),
-        ("", "1: puzzles: found None, expected a list of files or shipped sets"),
+        ("", "1: puzzles: missing, expected a list of files or shipped sets"),
         ("puzzles = []", "1: puzzles: found [], expected a list"),
         ("puzzles = [3]", "1: puzzles: found 3, expected a file's name, or a table of texts with file, kind, format"),
         ('puzzles = [{file = ""}]', "1: puzzles: found {'file': ''}, expected a file's name"),

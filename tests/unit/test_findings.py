@@ -217,7 +217,7 @@ def test_a_table_that_no_task_here_has_is_refused(bench):
     batch = bench.batch([bench.set("hard", [1])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1)})
 
-    with reading(bench.engine) as connection, pytest.raises(InputError, match="is of the task unique or count"):
+    with reading(bench.engine) as connection, pytest.raises(InputError, match="needs a batch of the task unique"):
         findings(connection, scope(connection, [batch]), "improper")
 
 
