@@ -23,9 +23,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -78,7 +79,7 @@ def main() -> int:
     asked = parser.parse_args()
     facts = host_facts()
     print(f"{facts['processor']}, {facts['cores']} cores, load when this began: {os.getloadavg()[0]:.2f}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="spread-") as folder:
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="spread-") as folder:  # what there is, is told
         for number in range(asked.runs):
             run(ALONE, number, asked.puzzles, Path(folder))
         with neighbour(Path(folder)):
@@ -123,22 +124,28 @@ def scheduler(folder: str, locks: Path, *words: str) -> str:
 
 @contextmanager
 def neighbour(folder: Path) -> Iterator[None]:
-    """Another batch, at work for as long as the block takes."""
-    here = folder / "neighbour"
+    """Other batches, one after the other, while the block takes; short ones, so that cores change hands often."""
+    here, over = folder / "neighbour", threading.Event()
     here.mkdir()
     solvers = [word for text in NEIGHBOUR for word in ("-s", text)]
-    process = subprocess.Popen(
-        [*SCHEDULER, "submit", "easy", "--repeat", "100000", *solvers],
-        cwd=here,
-        env=os.environ | {"CAGEMATCH_LOCKS": str(folder / "locks")},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    environment = os.environ | {"CAGEMATCH_LOCKS": str(folder / "locks")}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    def work() -> None:
+        while not over.is_set():
+            words = [*SCHEDULER, "submit", "easy", "--repeat", "20", *solvers]
+            with subprocess.Popen(words, cwd=here, env=environment, **quiet) as process:
+                while process.poll() is None and not over.wait(0.2):
+                    pass
+                process.terminate()
+
+    thread = threading.Thread(target=work)
+    thread.start()
     try:
         yield
     finally:
-        process.terminate()
-        process.wait()
+        over.set()
+        thread.join()
 
 
 def _over(medians: list[float], others: list[float]) -> str:
