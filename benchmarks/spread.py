@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=24, help="of the batch under each regime")
     parser.add_argument("--puzzles", type=int, default=95, help="of the set hard")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the neighbour is ended, too
     facts = host_facts()
     print(f"{facts['processor']}, {facts['cores']} cores, load when this began: {os.getloadavg()[0]:.2f}", flush=True)
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="spread-") as folder:  # what there is, is told

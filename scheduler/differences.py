@@ -26,8 +26,9 @@ DRIFT = 1.1  # of a reference: what is within it is noise
 def told(engine: Engine, earlier: int, later: int) -> list[str]:
     """Lines for people; those that put the comparison in doubt begin with "warning"."""
     with reading(engine) as connection:
-        if not connection.scalar(select(Run.id).where(Run.batch_id == later).limit(1)):
-            return [f"batch {later} has no runs yet; `scheduler report {earlier} {later}` compares them in time"]
+        for batch_id in (earlier, later):
+            if connection.scalar(select(Run.id).where(Run.batch_id == batch_id).limit(1)) is None:
+                return [f"batch {batch_id} has no runs that could be compared"]
         found = [*_versions(connection, earlier, later), *_hosts(connection, earlier, later)]
         if not found:
             found = [f"same machine, versions and limits as batch {earlier}"]

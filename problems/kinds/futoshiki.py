@@ -1,7 +1,7 @@
 """Futoshiki: a Latin square with signs between neighbours that say which of the two is less.
 
 Text form: n × n cells row by row, n from 2 to 9. Each is a value or a blank, then the sign to its right if there is one
-(``<`` or ``>``), then the sign below it (``^``: less than the cell below; ``v``: more). In ``.<..v.^.2...`` the first
+(``<`` or ``>``), then the sign below it (``^``: less than the cell below; ``v``: more). In ``.<..v.v.2...`` the first
 cell is less than the second, and the third more than the one below it, which is 2.
 """
 

@@ -100,3 +100,11 @@ def test_what_is_not_as_it_was_is_told(scheduler):
     assert "warning: legacy-cp was 1.0, and is " in told
     assert "warning: cagematch was 0.0.1, and is " in told
     assert "faster now: the machine differs" in told
+
+
+def test_a_batch_without_runs_is_done_again_without_a_comparison(scheduler):
+    scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size")
+    with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
+        database.execute("DELETE FROM run")
+
+    assert "batch 1 has no runs that could be compared" in scheduler("rerun", 1).stderr
