@@ -52,6 +52,7 @@ class Batch(Base):
     """
 
     __tablename__ = "batch"
+    __table_args__ = ({"sqlite_autoincrement": True},)  # a number that was pruned is not given again
 
     id: Mapped[Id]
     name: Mapped[str | None] = mapped_column(Text, unique=True)

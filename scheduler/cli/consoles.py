@@ -14,7 +14,8 @@ from rich.segment import Segment
 
 LINES = "│─┌┬┐├┼┤└┴┘"
 PLAIN = str.maketrans(LINES, "|-+++++++++")
-STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # control characters, but for the line's end
+# Control characters, but for the line's end; and those that turn what follows them around.
+STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 UNLIMITED = 10_000  # columns of what is no terminal
 
 

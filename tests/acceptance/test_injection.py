@@ -23,9 +23,12 @@ LABELS = (
     "<script>alert(1)</script>",
     "\x1b[2J\x9b2J",
     "\0 and half a character: \ud83d",
+    "\u202eturned around\u2066",
 )
+PUZZLE = {"n": 4, "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}
 COMPUTED = re.compile(r"\s*[=+\-@\N{FULLWIDTH EQUALS SIGN}]")
-STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all control characters but the line's end
+# All control characters but the line's end, and those of the writing's direction.
+STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +36,8 @@ def scheduler(tmp_path_factory):
     folder = tmp_path_factory.mktemp("injection") / "work"
     folder.mkdir()
     made = make_scheduler(folder)
-    puzzle = {"n": 4, "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}
     texts = [
-        json.dumps({"label": label, **puzzle, "givens": f"{at:0>16b}".replace("1", "0")})
+        json.dumps({"label": label, **PUZZLE, "givens": f"{at:0>16b}".replace("1", "0")})
         for at, label in enumerate(LABELS)
     ]
     (folder / f"{NAME}.jsonl").write_text("\n".join(texts))
@@ -62,6 +64,8 @@ def test_markdown_holds_no_tag_and_each_table_stays_whole(scheduler):
 
 def test_nothing_steers_the_terminal(scheduler):
     said = [scheduler(*words).text for words in (("report",), ("status",), ("show", "1"))]
+    (scheduler.folder / "plain.jsonl").write_text(json.dumps({"label": LABELS[-1], **PUZZLE}))
+    said += [scheduler("submit", "plain.jsonl", "-s", "cp-min-size").text, scheduler("show", "plain:1").text]
     said += [scheduler("submit", "\x1b[2J.txt", code=2).text]
 
     assert not [text for text in said if STEERING.search(text)]

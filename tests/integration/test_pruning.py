@@ -46,6 +46,14 @@ def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
     assert (left["puzzle"], left["puzzle_set"], left["set_entry"]) == (3, 1, 3)
 
 
+def test_the_number_of_a_batch_that_is_gone_is_not_given_again(engine: Engine, batch: int):
+    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
+    make_batch(engine, puzzles=1, size=1)
+
+    with reading(engine) as connection:
+        assert connection.scalars(select(Batch.id)).all() == [batch + 1]
+
+
 def test_sets_and_puzzles_go_that_nothing_is_made_of_then(engine: Engine, batch: int):
     found = pruning.doomed(engine, [batch], unused=True)
 
