@@ -80,7 +80,7 @@ def report(
         told = coverage(connection, covered)
         compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
         found = findings.findings(connection, whole, name)  # times may be in doubt, answers are not
-    if not told:
+    if not (told and (compared or found)):
         raise InputError(EVERY_RUN if calm and covered.without else _nothing(numbers))
     for line in told:
         notes().print(line, style="yellow" if line.startswith("warning") else None)

@@ -1,8 +1,9 @@
 """What disturbed runs while they were measured, told so that nobody need know what a hypervisor is.
 
 A shift's row says what its host was like meanwhile (`models.Shift`). What is past a threshold below puts the times of
-the shift's runs in doubt, not their answers. A solve with more threads than cores makes pressure and load by itself:
-that is no disturbance, and has a note of its own.
+the shift's runs in doubt, not their answers. That programs had to wait for a core is held against a shift only where
+its own solves did: those of one thread tell by the time in which they had none. A solve with more threads than cores
+makes pressure and load by itself: that is no disturbance, and has a note of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scheduler.reports.scope import Scope
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
+FELT = 0.10  # of the time of a shift's solves, in which they had no core
 DRIFT = 1.10  # over the host's fastest reference measurement
 NAMED = 4  # configurations that a line names
 Ran = dict[int, Counter[str]]  # of each shift, its runs by configuration
@@ -40,9 +42,10 @@ class Disturbance:
 
 def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
     """Whatever disturbed runs of the covered batches."""
-    ran, crowds = _runs(connection, covered)
+    ran, spared = _runs(connection, covered)
     shifts = [shift for shift in _shifts(connection, covered) if shift.id in ran]
-    found = (_stolen(shifts), _pressed(shifts, crowds), _crowded(shifts, crowds), *_drifted(shifts))
+    shared = [shift for shift in shifts if shift.id not in spared]
+    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts))
     return [_disturbance(what, which, ran) for what, which in found if which]
 
 
@@ -60,22 +63,23 @@ def _disturbance(what: str, which: list[Any], ran: Ran) -> Disturbance:
 
 
 def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
-    """The runs of each shift, and the shifts whose own threads are more than their cores."""
+    """The runs of each shift, and the shifts that wanted more cores than they had, or did not want for any."""
     columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores)
+    measured = Run.cpu_s.is_not(None)
     rows = connection.execute(
-        select(*columns, func.count())
+        select(*columns, func.count(), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
         .join(Configuration, Configuration.id == Run.configuration_id)
         .where(Run.batch_id.in_(covered.batches), Run.shift_id.is_not(None))
         .group_by(*columns)
     )
     ran: Ran = defaultdict(Counter)
-    crowds = set[int]()
+    spared = set[int]()
     shift_id: Any  # not NULL, as asked for
-    for shift_id, text, threads, cores, count in rows:
+    for shift_id, text, threads, cores, count, cpu_s, wall_s in rows:
         ran[shift_id][text] += count
-        if threads > cores.count(",") + 1:
-            crowds.add(shift_id)
-    return ran, crowds
+        if threads > cores.count(",") + 1 or (threads == 1 and wall_s and (cpu_s or 0) >= (1 - FELT) * wall_s):
+            spared.add(shift_id)
+    return ran, spared
 
 
 def _shifts(connection: Connection, covered: Scope) -> list[Any]:
@@ -96,17 +100,20 @@ def _stolen(shifts: list[Any]) -> tuple[str, list[Any]]:
     return f"other virtual machines took up to {most} of the processors' time", which
 
 
-def _pressed(shifts: list[Any], crowds: set[int]) -> tuple[str, list[Any]]:
-    which = [shift for shift in shifts if (shift.pressure or 0) > PRESSURE and shift.id not in crowds]
+def _pressed(shifts: list[Any]) -> tuple[str, list[Any]]:
+    which = [shift for shift in shifts if (shift.pressure or 0) > PRESSURE]
     most = _percent(max((shift.pressure for shift in which), default=0))
-    return f"programs had to wait for a core for up to {most} of the time, as others were at work besides", which
+    return (
+        f"solves had to share cores with other programs: something waited for one for up to {most} of the time",
+        which,
+    )
 
 
-def _crowded(shifts: list[Any], crowds: set[int]) -> tuple[str, list[Any]]:
+def _crowded(shifts: list[Any]) -> tuple[str, list[Any]]:
     def threads(shift: Any) -> int:
         return int(shift.facts.get("host_threads") or shift.facts["cores"])
 
-    which = [s for s in shifts if s.oversubscribed and (s.load or 0) > 1.5 * threads(s) and s.id not in crowds]
+    which = [s for s in shifts if s.oversubscribed and (s.load or 0) > 1.5 * threads(s)]
     worst = max(which, key=lambda shift: shift.load, default=None)
     told = f"up to {worst.load:.1f} programs shared {threads(worst)} cores" if worst else ""
     return f"the cores were oversubscribed: {told}", which

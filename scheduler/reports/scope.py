@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy import BindParameter, Connection, Select, bindparam, func, or_, select
 from sqlalchemy.orm import aliased
 
 from models import Batch, BatchSet, PuzzleSet, Run, SetEntry
@@ -47,7 +47,11 @@ def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, 
     """
     query = query.select_from(Run).where(Run.batch_id.in_(covered.batches))
     if covered.without:
-        query = query.where(or_(Run.shift_id.is_(None), Run.shift_id.not_in(covered.without)))
+        # Spelled out in the statement: there may be more of them than it may have parameters.
+        disturbed: BindParameter[Any] = bindparam(
+            "disturbed", sorted(covered.without), expanding=True, literal_execute=True
+        )
+        query = query.where(or_(Run.shift_id.is_(None), Run.shift_id.not_in(disturbed)))
     if not covered.newest or len(covered.batches) == 1:
         return query
     last = aliased(Run)

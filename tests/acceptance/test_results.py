@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from commanding import Scheduler, make_scheduler
@@ -161,3 +165,24 @@ def test_every_command_has_help(scheduler, words):
 
     assert told.startswith("Usage: scheduler")
     assert "..." not in told.partition("Commands:")[2], "a summary is too long for its line"
+
+
+def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(scheduler, tmp_path):
+    shutil.copytree(scheduler.folder, tmp_path / "work")
+    doubted = replace(scheduler, folder=tmp_path / "work")
+
+    def note(steal, pattern):
+        theirs = "SELECT shift_id FROM run JOIN configuration c ON c.id = configuration_id WHERE c.text LIKE ?"
+        with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
+            calm = "UPDATE shift SET pressure = 0, load = 0, reference_s = NULL, steal = ?"
+            database.execute(f"{calm} WHERE id IN ({theirs})", (steal, pattern))
+
+    note(0, "%")
+    note(0.5, "cp-min-%")
+    rows = json.loads(doubted("report", "--exclude-disturbed", "--format", "json").stdout)
+    assert [row["configuration"] for row in rows] == ["cp-sat:workers=1"]
+
+    note(0.5, "%")
+    for form in ("table", "json"):
+        told = doubted("report", "--exclude-disturbed", "--format", form, code=2)
+        assert "something disturbed every run" in told.stderr

@@ -44,8 +44,17 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     engine.dispose()
 
 
-def shift(engine: Engine, number: int, worker: int = 1, configuration: int = 1, threads: int = 1, **told: Any) -> None:
-    """A shift of two runs."""
+def shift(
+    engine: Engine,
+    number: int,
+    worker: int = 1,
+    configuration: int = 1,
+    threads: int = 1,
+    cores: str = "0",
+    cpu_s: float | None = 0.8,
+    **told: Any,
+) -> None:
+    """A shift of two runs of a second."""
     run = {
         "batch_id": 1,
         "configuration_id": configuration,
@@ -54,7 +63,15 @@ def shift(engine: Engine, number: int, worker: int = 1, configuration: int = 1, 
         "answer": "none",
         "worker_id": worker,
     }
-    run |= {"stop": "finished", "wall_s": 1.0, "detail": "", "threads": threads, "cores": "0", "finished_at": 0.0}
+    run |= {
+        "stop": "finished",
+        "wall_s": 1.0,
+        "cpu_s": cpu_s,
+        "detail": "",
+        "threads": threads,
+        "cores": cores,
+        "finished_at": 0.0,
+    }
     row = {"id": number, "batch_id": 1, "worker_id": worker, "began_at": 0.0}
     with writing(engine) as connection:
         connection.execute(insert(Shift).values(**row, **QUIET | told))
@@ -80,7 +97,7 @@ def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
         ({"steal": 0.124}, "other virtual machines took up to 12 % of the processors' time"),
         (
             {"pressure": 0.6},
-            "programs had to wait for a core for up to 60 % of the time, as others were at work besides",
+            "solves had to share cores with other programs: something waited for one for up to 60 % of the time",
         ),
         ({"oversubscribed": True, "load": 7.06}, "the cores were oversubscribed: up to 7.1 programs shared 2 cores"),
         ({"reference_s": 0.0036}, "a was up to 20 % slower than at its best"),
@@ -105,6 +122,18 @@ def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: En
     shift(engine, 1, threads=4, pressure=0.9, oversubscribed=True, load=9.0)
 
     assert told(engine) == []
+
+
+@pytest.mark.parametrize("strain", [{"pressure": 0.6}, {"oversubscribed": True, "load": 7.06}])
+def test_waiting_that_the_solves_had_no_part_in_disturbs_none(engine: Engine, strain: dict[str, Any]):
+    """One of a single thread was at work all the time; of several threads, or unmeasured, nobody can tell."""
+    shift(engine, 1, cpu_s=0.95, **strain)
+    assert told(engine) == []
+
+    shift(engine, 2, cpu_s=1.5, threads=2, cores="0,1", **strain)
+    shift(engine, 3, cpu_s=None, **strain)
+
+    assert [line.partition(", while ")[2] for line in told(engine)] == ["4 runs took place: of scip"]
 
 
 def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: Engine):
