@@ -7,8 +7,8 @@ Constraints into SAT" (2006).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count, groupby
 
@@ -16,6 +16,7 @@ from problems.problem import Rules
 from problems.rewrite import Direct, Row, direct
 
 Clause = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]  # variables and the values that they have
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Clauses:
     literals: int
     roles: dict[str, int]
 
-    def givens(self, pairs: tuple[tuple[int, int], ...]) -> list[int]:
+    def givens(self, pairs: Pairs) -> list[int]:
         """The literals of a puzzle's givens."""
         return [self.encoding.number[pair] + 1 for pair in pairs]
 
@@ -39,19 +40,77 @@ class Clauses:
 def clauses(rules: Rules) -> Clauses:
     """Encode the rules."""
     encoding = direct(rules)
+    return _encoded(encoding, encoding.rows)
+
+
+def reduced(rules: Rules, givens: Pairs) -> Clauses:
+    """Encode what a puzzle's givens leave open, and tell what they settle by clauses of one literal.
+
+    Of rows of weights one, which let one atom hold at most, nothing is left that unit propagation from the givens
+    decides; rows of another form are left as they are. Givens that contradict each other leave clauses that do, too.
+    Rows that begin with the same variable lie beside each other.
+    """
+    encoding = direct(rules)
+    true, false = _settled([encoding.number[pair] for pair in givens], _simple_rows(rules))
+    rows = (_open(row, true, false) if _is_simple(row) else row for row in encoding.rows)
+    found = _encoded(encoding, sorted(filter(None, rows), key=lambda row: min(row.atoms)))
+    units = (*((atom + 1,) for atom in sorted(true)), *((-atom - 1,) for atom in sorted(false)))
+    return Clauses(encoding, found.clauses + units, found.literals, found.roles)
+
+
+def _encoded(encoding: Direct, rows: Iterable[Row]) -> Clauses:
     fresh = count(len(encoding.atoms) + 1)
     found: list[Clause] = []
     roles: dict[str, int] = {}
-    for row in encoding.rows:
+    for row in rows:
         before = len(found)
         if row.link:
             found += _linked(row)
-        elif row.high == 1 and set(row.weights) == {1}:
+        elif _is_simple(row):
             found += _at_most_one(row)
         else:
             found += _diagram(row, encoding, fresh)
         roles[row.role] = roles.get(row.role, 0) + len(found) - before
     return Clauses(encoding, tuple(found), next(fresh) - 1, roles)
+
+
+def _is_simple(row: Row) -> bool:
+    """Whether a row says no more than that one of its atoms holds, or at most one does."""
+    return row.high == 1 and not row.link and set(row.weights) == {1}
+
+
+def _settled(todo: list[int], rows: tuple[tuple[Row, ...], ...]) -> tuple[set[int], set[int]]:
+    """The atoms that hold because those do, and the atoms that do not, as far as simple rows tell one by one."""
+    true, false = set[int](), set[int]()
+    while todo:
+        if (atom := todo.pop()) in true:
+            continue
+        true.add(atom)
+        for other in {a for row in rows[atom] for a in row.atoms} - {atom} - false:
+            false.add(other)
+            for row in rows[other]:
+                if row.low and len(left := [a for a in row.atoms if a not in false]) == 1:
+                    todo += left
+    return true, false
+
+
+@lru_cache(maxsize=64)
+def _simple_rows(rules: Rules) -> tuple[tuple[Row, ...], ...]:
+    """Of each atom the simple rows that it is in."""
+    encoding = direct(rules)
+    found: list[list[Row]] = [[] for _ in encoding.atoms]
+    for row in filter(_is_simple, encoding.rows):
+        for atom in row.atoms:
+            found[atom].append(row)
+    return tuple(map(tuple, found))
+
+
+def _open(row: Row, true: set[int], false: set[int]) -> Row | None:
+    """What is left of a simple row; None where nothing is. One that cannot hold any more stays as it is."""
+    if not true.isdisjoint(row.atoms):
+        return None
+    left = tuple(atom for atom in row.atoms if atom not in false)
+    return replace(row, atoms=left, weights=(1,) * len(left)) if left else row if row.low else None
 
 
 def _at_most_one(row: Row) -> Iterator[Clause]:

@@ -28,10 +28,12 @@ MANY = {
         "cp-sat:workers=1,cages=sets",
         "cp-sat:workers=1,cages=sets,encoding=bool",
         "cp-sat-fast",
+        "cp-sat-large",
         "cp-sat",
     ),
     "scip": ("scip", "scip:cages=sets"),
-    "cadical": ("cadical", "cadical:cages=sets"),
+    "cadical": ("cadical", "cadical:cages=sets", "cadical:presolve=on"),
+    "glucose": ("glucose", "glucose:cages=sets,presolve=on"),
     "legacy-cp": ("legacy-cp", "cp-simple", "cp-min-size", "legacy-cp:alldifferent=values", "legacy-cp:cages=sets"),
     **{name: (name, f"{name}:cages=sets") for name in ("propagation", "z3", "clingo", "choco")},
 }

@@ -51,7 +51,12 @@ def _measure(chosen: Configuration, posed: Posed, seed: int, limit_s: float, ask
 
 
 def counted(chosen: Configuration, problem: Problem) -> tuple[int, int] | None:
-    """Variables and constraints, as the library counts them in the model; None where no way is known."""
+    """Variables and constraints, as the library counts them in the model; None where no way is known.
+
+    Nor is one where clauses are simplified before the library has them.
+    """
+    if chosen.settings.get("presolve") == "on" and COUNTS.get(chosen.backend) is _sat:
+        return None
     return alone(chosen.backend, _counted, chosen, problem)
 
 

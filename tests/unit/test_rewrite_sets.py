@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from problems.clauses import clauses
+from problems.clauses import clauses, reduced
 from problems.constraints import AllDifferent, AllowedSets, NotEqual, Sum
 from problems.problem import Rules
 from problems.rewrite import direct
@@ -91,6 +91,53 @@ def test_rows_and_clauses_of_sets_and_links_have_the_same_solutions(rules):
             assert satisfied == any(
                 _clauses_hold(told.clauses, [chosen.get(a, atom) for a, atom in enumerate(atoms)]) for chosen in choices
             )
+
+
+SQUARE = Rules(
+    ((1, 2, 3),) * 9,
+    tuple(AllDifferent(tuple(range(at, 9, 3)), "column") for at in range(3))
+    + tuple(AllDifferent((at, at + 1, at + 2), "row") for at in (0, 3, 6)),
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "givens", "solutions"),
+    [
+        pytest.param(SQUARE, ((0, 1), (4, 2)), 1, id="one is left"),
+        pytest.param(SQUARE, ((0, 1), (4, 1)), 2, id="two are left"),
+        pytest.param(SQUARE, ((0, 1), (1, 1)), 0, id="contradiction"),
+        pytest.param(SQUARE, ((0, 1), (1, 2), (5, 3)), 0, id="contradiction further on"),
+        pytest.param(SQUARE, (), 12, id="no givens"),
+        pytest.param(allowed_sets(SMALL), ((3, 4),), 1, id="sets and a link"),
+    ],
+)
+def test_what_givens_leave_open_has_the_solutions_that_agree_with_them(rules, givens, solutions):
+    encoding, left = direct(rules), reduced(rules, givens)
+    owned = [a for a, (variable, _) in enumerate(encoding.atoms) if variable >= len(rules.domains)]
+    choices = [{**dict.fromkeys(owned, 0), a: 1} for a in owned] or [{}]
+    found = []
+
+    for assignment in product(*rules.domains):
+        atoms = [int(v < len(assignment) and assignment[v] == value) for v, value in encoding.atoms]
+        if any(
+            _clauses_hold(left.clauses, [chosen.get(a, atom) for a, atom in enumerate(atoms)]) for chosen in choices
+        ):
+            found.append(assignment)
+
+    assert found == [
+        assignment
+        for assignment in product(*rules.domains)
+        if all(c.holds(assignment) for c in rules.constraints) and all(assignment[v] == value for v, value in givens)
+    ]
+    assert len(found) == solutions
+
+
+def test_givens_leave_few_clauses_of_more_than_one_literal():
+    whole, left = clauses(SQUARE), reduced(SQUARE, ((0, 1), (4, 2)))
+
+    assert [clause for clause in left.clauses if len(clause) > 1] == []
+    assert {abs(literal) for (literal,) in left.clauses} == set(range(1, 28)), "every atom is settled"
+    assert left.roles.keys() <= whole.roles.keys()
 
 
 def _rows_hold(encoding, atoms):

@@ -10,17 +10,36 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from problems.clauses import Clauses, clauses
+from problems.clauses import Clauses, clauses, reduced
 from problems.outcome import Task
 from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct
+from problems.rewrite import ENCODED, Direct, direct
 from problems.sets import posted
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take, first
+from workers.backends.contract import (
+    CAGES,
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = ENCODED
+PARAMETERS = {
+    "cages": CAGES,
+    "presolve": Parameter("off", ("off", "on"), help="encode only what the clues leave open: for large grids"),
+}
 TASKS = tuple(Task)
 STATUS = {True: SOLVED, False: REFUTED, None: OUT_OF_TIME}  # None: stopped within its budget of conflicts
-BUDGET = 2_000  # conflicts between two looks at the clock
+# A search that is stopped and taken up again loses its way a little. So budgets double as long as the next is likely to
+# be spent within a part of the time that is left. From there on the clock has a say in how the search goes on.
+BUDGET = 2_000  # conflicts, the first and the least
+SHARE = 0.5
 COUNTERS = ("restarts", "conflicts", "decisions", "propagations")
 Model = tuple[Any, Direct]  # a solver, or RC2 around one
 
@@ -46,9 +65,10 @@ def build(solver: str, problem: Problem, order: Order) -> Model:
     """Give a new solver the rules' clauses, and the clues as clauses of one literal: soft ones, of a repair."""
     from pysat.solvers import Solver
 
-    found = clauses(posted(problem.rules, order.settings["cages"]))
+    rules = posted(problem.rules, order.settings["cages"])
     if order.task is Task.REPAIR:
-        return _softened(solver, found, problem), found.encoding
+        return _softened(solver, clauses(rules), problem), direct(rules)
+    found = reduced(rules, problem.givens) if order.settings["presolve"] == "on" else clauses(rules)
     made = Solver(name=solver, bootstrap_with=found.clauses)
     for literal in found.givens(problem.givens):
         made.add_clause([literal])
@@ -78,9 +98,13 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bool | None:
     """Solve, a budget of conflicts at a time, until the deadline; what was learnt is kept from one to the next."""
     native: bool | None = None
-    while native is None and time.monotonic() < deadline:
-        solver.conf_budget(BUDGET)
+    budget, spent = BUDGET, 0
+    began = now = time.monotonic()
+    while native is None and now < deadline:
+        solver.conf_budget(budget)
         native = solver.solve_limited(assumptions=assumptions)
+        spent, now = spent + budget, time.monotonic()
+        budget = max(BUDGET, min(2 * budget, int(SHARE * (deadline - now) * spent / (now - began))))
     return native
 
 

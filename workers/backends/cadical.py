@@ -9,13 +9,12 @@ from typing import Any
 
 from problems.problem import Problem
 from workers.backends import _sat
-from workers.backends._sat import HANDLES, STATUS, TASKS, enumerate_all, search, size
-from workers.backends.contract import CAGES, Order
+from workers.backends._sat import HANDLES, PARAMETERS, STATUS, TASKS, enumerate_all, search, size
+from workers.backends.contract import Order
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 SOLVER = "cadical195"
-PARAMETERS = {"cages": CAGES}
 
 
 def version() -> str:
