@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TextIO
+from typing import TextIO, cast
 
+import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
@@ -43,6 +46,29 @@ def steady(stream: TextIO) -> Console:
 def harmless(text: str) -> str:
     """Text without the characters that steer a terminal."""
     return STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class Shown(io.TextIOBase):
+    """A stream on a terminal, for what programs are to read: nothing in it steers the terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text without the characters that would."""
+        return self._stream.write(harmless(text))
+
+
+def data_out() -> TextIO:
+    """The standard output for what programs are to read: the same bytes as in a file, unless a terminal is there."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    return cast("TextIO", Shown(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+
+
+def written(text: str) -> None:
+    """Write what programs are to read to the standard output, as it is unless a terminal is there."""
+    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def drawable(text: str, stream: TextIO) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +10,13 @@ import typer
 
 from problems.errors import InputError
 from scheduler.cli.application import app, connect, notes, output
+from scheduler.cli.consoles import data_out, written
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from problems.problem import Puzzle
+    from scheduler.reports.scope import Scope
     from scheduler.reports.table import Table
 
 Batches = Annotated[
@@ -21,7 +24,7 @@ Batches = Annotated[
     typer.Argument(metavar="BATCH", help="Numbers or names of batches; by default the newest runs of all alike."),
 ]
 
-EVERY_RUN = "something disturbed every run of this report; without --exclude-disturbed it tells what"
+EVERY_RUN = "something disturbed every one of these runs; `scheduler report` without --exclude-disturbed tells what"
 Undisturbed = Annotated[
     bool,
     typer.Option(
@@ -86,7 +89,7 @@ def report(
         notes().print(line, style="yellow" if line.startswith("warning") else None)
     shown = _chosen(compared or found[0].tables, columns, sort, matching)
     if form != "table":
-        typer.echo(WRITERS[form](shown), nl=False)
+        written(WRITERS[form](shown))
     elif compared:
         table.show(shown, output())
     else:
@@ -147,11 +150,12 @@ def export(
     from scheduler.batches import find_batch
     from scheduler.exporting import WRITERS, format_of
     from scheduler.reports.coverage import left_out
-    from scheduler.reports.disturbances import undisturbed
     from scheduler.reports.runs import exported
     from scheduler.reports.scope import scope
 
     if experiment is not None:
+        if calm:
+            raise InputError("--exclude-disturbed is of runs: an experiment's file has none")
         _export_experiment(experiment, words or ["-"])
         return
     if not words:
@@ -164,14 +168,12 @@ def export(
     found = [find_batch(engine, word) for word in numbers]
     with reading(engine) as connection:
         covered = scope(connection, found)
-        covered = undisturbed(connection, covered) if calm else covered
+        covered = _undisturbed(connection, covered) if calm else covered
         for line in left_out(connection, covered):
             notes().print(line)
         rows = exported(connection, covered)
         if name == "-":
-            if isinstance(sys.stdout, io.TextIOWrapper):
-                sys.stdout.reconfigure(encoding="utf-8")  # the same bytes as in a file
-            WRITERS[chosen](rows, sys.stdout)
+            WRITERS[chosen](rows, data_out())
             return
         try:
             with Path(name).open("w", encoding="utf-8", newline="") as out:
@@ -179,6 +181,20 @@ def export(
         except OSError as error:
             raise InputError(f"{name} cannot be written: {error.strerror}") from None
     notes().print(f"{count:,} run{'s' * (count != 1)} written to {name}")
+
+
+def _undisturbed(connection: Connection, covered: Scope) -> Scope:
+    """What is left of the runs to export, with a note of what is not."""
+    from scheduler.reports.coverage import disturbed_left_out
+    from scheduler.reports.disturbances import undisturbed
+    from scheduler.reports.scope import covered_batches
+
+    left = undisturbed(connection, covered)
+    if left.without and not covered_batches(connection, left):
+        raise InputError(EVERY_RUN)
+    if left.without:
+        notes().print(disturbed_left_out(connection, left))
+    return left
 
 
 def _export_experiment(batch: str, words: list[str]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, exists, func, select
 from models import Batch, BatchState, Configuration, Host, Run, Worker
 from problems.outcome import Task
 from scheduler.reports.disturbances import disturbances
-from scheduler.reports.scope import Scope, covered_batches
+from scheduler.reports.scope import Scope, covered_batches, over
 
 SHOWN = 6  # batches named in full
 ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor")  # what hosts should have in common
@@ -121,13 +121,24 @@ def _warnings(connection: Connection, covered: Scope) -> list[str]:
 def _disturbed(connection: Connection, covered: Scope) -> list[str]:
     """What disturbed runs, and how to leave these out; or that they are."""
     if covered.without:
-        query = select(func.count()).where(Run.batch_id.in_(covered.batches), Run.shift_id.in_(covered.without))
-        count = connection.scalar(query) or 0
-        were = "1 run that something disturbed is" if count == 1 else f"{count:,} runs that something disturbed are"
-        return [f"note: {were} left out"]
+        return [disturbed_left_out(connection, covered)]
     found = disturbances(connection, covered)
     hint = ["note: --exclude-disturbed leaves these runs out"] if found else []
     return [*map(str, found), *hint]
+
+
+def disturbed_left_out(connection: Connection, covered: Scope) -> str:
+    """A note of how many runs of the batches something disturbed."""
+    runs, left = (
+        connection.scalar(over(select(func.count()), replace(covered, newest=False, without=without))) or 0
+        for without in (frozenset[int](), covered.without)
+    )
+    were = (
+        "1 run that something disturbed is"
+        if runs - left == 1
+        else f"{runs - left:,} runs that something disturbed are"
+    )
+    return f"note: {were} left out"
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from models import Configuration, Host, Run, Shift, Worker
-from scheduler.reports.scope import Scope
+from scheduler.reports.scope import Scope, over
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
@@ -41,7 +41,7 @@ class Disturbance:
 
 
 def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
-    """Whatever disturbed runs of the covered batches."""
+    """Whatever disturbed runs that the scope covers."""
     ran, spared = _runs(connection, covered)
     shifts = [shift for shift in _shifts(connection, covered) if shift.id in ran]
     shared = [shift for shift in shifts if shift.id not in spared]
@@ -50,8 +50,9 @@ def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
 
 
 def undisturbed(connection: Connection, covered: Scope) -> Scope:
-    """The same without the runs that something disturbed."""
-    shifts = (found.shifts for found in disturbances(connection, covered))
+    """The same without any run of its batches that something disturbed: of the others the newest count then."""
+    every = replace(covered, newest=False)
+    shifts = (found.shifts for found in disturbances(connection, every))
     return replace(covered, without=frozenset().union(*shifts))
 
 
@@ -66,12 +67,9 @@ def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
     """The runs of each shift, and the shifts that wanted more cores than they had, or did not want for any."""
     columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores)
     measured = Run.cpu_s.is_not(None)
-    rows = connection.execute(
-        select(*columns, func.count(), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
-        .join(Configuration, Configuration.id == Run.configuration_id)
-        .where(Run.batch_id.in_(covered.batches), Run.shift_id.is_not(None))
-        .group_by(*columns)
-    )
+    sums = (func.count(), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
+    theirs = over(select(*columns, *sums), covered).join(Configuration, Configuration.id == Run.configuration_id)
+    rows = connection.execute(theirs.where(Run.shift_id.is_not(None)).group_by(*columns))
     ran: Ran = defaultdict(Counter)
     spared = set[int]()
     shift_id: Any  # not NULL, as asked for

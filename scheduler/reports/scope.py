@@ -43,23 +43,14 @@ def covered_batches(connection: Connection, covered: Scope) -> list[int]:
 def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, ...]]:
     """Restrict a query over runs to those that the scope covers.
 
-    The newest run of a puzzle and configuration stands for its whole batch: its repeats count too.
+    The newest run of a puzzle and configuration stands for its whole batch: its repeats count too. Of runs that are
+    left out, none stands for anything.
     """
-    query = query.select_from(Run).where(Run.batch_id.in_(covered.batches))
-    if covered.without:
-        # Spelled out in the statement: there may be more of them than it may have parameters.
-        disturbed: BindParameter[Any] = bindparam(
-            "disturbed", sorted(covered.without), expanding=True, literal_execute=True
-        )
-        query = query.where(or_(Run.shift_id.is_(None), Run.shift_id.not_in(disturbed)))
+    query = query.select_from(Run).where(*_within(Run, covered))
     if not covered.newest or len(covered.batches) == 1:
         return query
     last = aliased(Run)
-    ids = (
-        select(func.max(last.id))
-        .where(last.batch_id.in_(covered.batches))
-        .group_by(last.configuration_id, last.puzzle_id)
-    )
+    ids = select(func.max(last.id)).where(*_within(last, covered)).group_by(last.configuration_id, last.puzzle_id)
     newest = select(last.configuration_id, last.puzzle_id, last.batch_id).where(last.id.in_(ids)).subquery()
     return query.join(
         newest,
@@ -67,6 +58,16 @@ def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, 
         & (newest.c.puzzle_id == Run.puzzle_id)
         & (newest.c.batch_id == Run.batch_id),
     )
+
+
+def _within(run: Any, covered: Scope) -> list[Any]:
+    """The runs of the batches, but for those that are left out."""
+    batches = run.batch_id.in_(covered.batches)
+    if not covered.without:
+        return [batches]
+    # Spelled out in the statement: there may be more of them than it may have parameters.
+    disturbed: BindParameter[Any] = bindparam(None, sorted(covered.without), expanding=True, literal_execute=True)
+    return [batches, or_(run.shift_id.is_(None), run.shift_id.not_in(disturbed))]
 
 
 def set_puzzles(covered: Scope) -> Select[*tuple[Any, ...]]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import pty
 import re
+import subprocess
+from functools import partial
 
 import pytest
 from commanding import make_scheduler
@@ -69,3 +73,31 @@ def test_nothing_steers_the_terminal(scheduler):
     said += [scheduler("submit", "\x1b[2J.txt", code=2).text]
 
     assert not [text for text in said if STEERING.search(text)]
+
+
+@pytest.mark.parametrize(
+    "words", [("export", "-"), ("export", "-", "--format", "jsonl"), ("report", "1", "--format", "md")], ids=" ".join
+)
+def test_nothing_for_programs_steers_a_terminal_either(scheduler, words):
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*scheduler.command, *words],
+        cwd=scheduler.folder,
+        env=scheduler.environment,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        os.close(theirs)
+        said = b"".join(iter(partial(_read, ours), b"")).decode()
+    os.close(ours)
+
+    assert process.returncode == 0, said
+    assert "killer" in said or "cp-min-size" in said
+    assert not STEERING.search(said.replace("\r\n", "\n"))  # which is the terminal's own
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # nobody writes any more
+        return b""

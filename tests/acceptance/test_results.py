@@ -185,4 +185,30 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
     note(0.5, "%")
     for form in ("table", "json"):
         told = doubted("report", "--exclude-disturbed", "--format", form, code=2)
-        assert "something disturbed every run" in told.stderr
+        assert "something disturbed every one" in told.stderr
+    assert "something disturbed every one" in doubted("export", "--exclude-disturbed", "none.csv", code=2).stderr
+    assert not (doubted.folder / "none.csv").exists()
+
+
+def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_something_did(scheduler, tmp_path):
+    shutil.copytree(scheduler.folder, tmp_path / "work")
+    doubted = replace(scheduler, folder=tmp_path / "work")
+    doubted("submit", "odd.txt", "-s", "cp-min-size")
+    with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
+        database.execute("UPDATE shift SET pressure = 0, load = 0, reference_s = NULL, steal = 0")
+        database.execute("UPDATE shift SET steal = 0.5 WHERE batch_id = 2")
+
+    def runs(*options):
+        told = doubted("report", "--format", "json", *options)
+        return {row["configuration"]: row["runs"] for row in json.loads(told.stdout)}, told.stderr
+
+    found, doubts = runs()
+    assert found == {"cp-min-size": 3, "cp-sat:workers=1": 3}
+    assert "while 3 runs took place: of cp-min-size" in doubts
+    found, doubts = runs("--exclude-disturbed")
+    assert found == {"cp-min-size": 3, "cp-sat:workers=1": 3}
+    assert "note: 3 runs that something disturbed are left out" in doubts
+
+
+def test_an_experiment_has_no_disturbed_runs_to_leave_out(scheduler):
+    scheduler("export", "--experiment", "1", "again.toml", "--exclude-disturbed", code=2)
