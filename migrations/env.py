@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +14,7 @@ from sqlalchemy import Connection, Engine
 from models import Base
 
 LOCK = 723480615  # any number, the same in every upgrade
+SWITCH_S = 30.0
 
 
 def run(engine: Engine, version_table: str) -> None:
@@ -42,12 +45,26 @@ def _prepared(connection: Connection) -> Iterator[None]:
         yield
         return
     driver: Any = connection.connection
-    driver.execute("PRAGMA journal_mode=WAL")
+    _write_ahead(driver)
     driver.execute("PRAGMA foreign_keys=OFF")
     try:
         yield
     finally:
         driver.execute("PRAGMA foreign_keys=ON")
+
+
+def _write_ahead(driver: Any) -> None:
+    """Switch the journal. Of two that do so at once SQLite refuses one, however long it is told to wait for locks."""
+    deadline = time.monotonic() + SWITCH_S
+    while True:
+        try:
+            driver.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 run(context.config.attributes["engine"], context.config.attributes["version_table"])

@@ -10,7 +10,6 @@ import typer
 
 from problems.errors import InputError
 from scheduler.cli.application import app, connect, notes, output
-from scheduler.cli.consoles import data_out, written
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -67,6 +66,7 @@ def report(
     from models.engine import reading
     from scheduler.batches import find_batch
     from scheduler.cli import findings
+    from scheduler.cli.consoles import written
     from scheduler.reports import REPORTS, table
     from scheduler.reports.comparison import failures
     from scheduler.reports.coverage import coverage
@@ -148,6 +148,7 @@ def export(
     """
     from models.engine import reading
     from scheduler.batches import find_batch
+    from scheduler.cli.consoles import data_out
     from scheduler.exporting import WRITERS, format_of
     from scheduler.reports.coverage import left_out
     from scheduler.reports.runs import exported
