@@ -43,9 +43,10 @@ class Disturbance:
 def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
     """Whatever disturbed runs that the scope covers."""
     ran, spared = _runs(connection, covered)
-    shifts = [shift for shift in _shifts(connection, covered) if shift.id in ran]
+    every = _shifts(connection, covered)
+    shifts = [shift for shift in every if shift.id in ran]
     shared = [shift for shift in shifts if shift.id not in spared]
-    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts))
+    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts, every))
     return [_disturbance(what, which, ran) for what, which in found if which]
 
 
@@ -117,16 +118,19 @@ def _crowded(shifts: list[Any]) -> tuple[str, list[Any]]:
     return f"the cores were oversubscribed: {told}", which
 
 
-def _drifted(shifts: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Host by host: a fixed computation took longer than it did at the host's best."""
+def _drifted(shifts: list[Any], every: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Host by host: a fixed computation took longer than it did at the host's best, in whichever shift."""
+    fastest: dict[int, float] = {}
+    for shift in every:
+        for reference_s in filter(None, (shift.first_s, shift.reference_s)):
+            fastest[shift.host_id] = min(reference_s, fastest.get(shift.host_id, reference_s))
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
-        hosts[shift.host_id].append(shift)
-    for those in hosts.values():
-        fastest = min(s for shift in those for s in (shift.first_s, shift.reference_s) if s)
-        which = [shift for shift in those if shift.reference_s and shift.reference_s > fastest * DRIFT]
-        slowest = max((shift.reference_s for shift in which), default=fastest)
-        yield f"{those[0].name} was up to {_percent(slowest / fastest - 1)} slower than at its best", which
+        if shift.reference_s and shift.reference_s > fastest[shift.host_id] * DRIFT:
+            hosts[shift.host_id].append(shift)
+    for host_id, which in hosts.items():
+        slowest = max(shift.reference_s for shift in which)
+        yield f"{which[0].name} was up to {_percent(slowest / fastest[host_id] - 1)} slower than at its best", which
 
 
 def _percent(share: float) -> str:

@@ -99,12 +99,14 @@ def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bo
     """Solve, a budget of conflicts at a time, until the deadline; what was learnt is kept from one to the next."""
     native: bool | None = None
     budget, spent = BUDGET, 0
-    began = now = time.monotonic()
-    while native is None and now < deadline:
+    began = time.monotonic()
+    while native is None and (left_s := deadline - time.monotonic()) > 0:
+        if spent:
+            likely = SHARE * left_s * spent / (time.monotonic() - began)
+            budget = max(BUDGET, min(2 * budget, int(likely)))
         solver.conf_budget(budget)
         native = solver.solve_limited(assumptions=assumptions)
-        spent, now = spent + budget, time.monotonic()
-        budget = max(BUDGET, min(2 * budget, int(SHARE * (deadline - now) * spent / (now - began))))
+        spent += budget
     return native
 
 
