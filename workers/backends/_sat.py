@@ -36,8 +36,8 @@ PARAMETERS = {
 }
 TASKS = tuple(Task)
 STATUS = {True: SOLVED, False: REFUTED, None: OUT_OF_TIME}  # None: stopped within its budget of conflicts
-# A search that is stopped and taken up again loses its way a little. So budgets double as long as the next is likely to
-# be spent within a part of the time that is left. From there on the clock has a say in how the search goes on.
+# A search that is stopped and taken up again goes another way. So budgets double as long as the next is likely to be
+# spent within a part of the time that is left. From there on the clock has a say in how the search goes on.
 BUDGET = 2_000  # conflicts, the first and the least
 SHARE = 0.5
 COUNTERS = ("restarts", "conflicts", "decisions", "propagations")
