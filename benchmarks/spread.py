@@ -2,18 +2,18 @@
 
     python -m benchmarks.spread [--alone] [--runs 24] [--puzzles 95]
 
-The batch has each puzzle five times, in an order shuffled by its seed, and its solves have leases of cores. In turns
+The batch has each puzzle ten times, in an order shuffled by its seed, and its solves have leases of cores. In turns
 it is run as it is, permuted (each repeat under another symmetry), and in a new order and permuted anew, so that luck
-has its part. Then, unless told otherwise (`--alone`), while another batch is at work on the host all the time:
+has its part. Then, unless told otherwise (`--alone`), permuted, while another batch is at work on the host all the
+time:
 
 1. without leases: the two do not know of each other's cores;
-2. with leases: host-wide, so that no two solves share a core;
-3. with leases, and permuted.
+2. with leases: host-wide, so that no two solves share a core.
 
 Printed is, for each configuration, the largest median over the smallest, of all its runs and of those that the report
-does not call disturbed; and the median of medians over that of the runs alone. Where more than half of a batch was
-disturbed, the rest tells nothing. The targets, for what is undisturbed: a spread of at most 1.10 of the batch as it is
-and permuted, and beside the neighbour, with leases, at most 10 % more than alone.
+does not call disturbed; and the median of medians over that of the permuted runs alone. Where more than half of a batch
+was disturbed, the rest tells nothing. The targets, for what is undisturbed: a spread of at most 1.10 of the permuted
+batch, alone and beside the neighbour with leases, and there at most 10 % more than alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CONFIGURATIONS = ("cp-sat-fast", "cp-min-size", "scip")
 NEIGHBOUR = ("scip", "cp-sat-fast")
 NEIGHBOUR_REPEATS = "20"  # it is over and begins anew a few times a minute, and cores change hands every second or so
 SCHEDULER = (sys.executable, "-P", "-c", "from scheduler.cli import main; main()")
-REPEATS = 5
+REPEATS = 10
 TARGET = 1.10
 FEWEST = 3  # undisturbed runs, or nothing can be said
 Medians = dict[str, list[float]]
@@ -61,23 +61,21 @@ class Regime:
         for text in CONFIGURATIONS:
             calm, every = self.undisturbed[text], self.all[text]
             ratios = (
-                f"{_over(every, ALONE[0].all[text])} × alone, undisturbed {_over(calm, ALONE[0].undisturbed[text])}"
+                f"{_over(every, PERMUTED.all[text])} × alone, undisturbed {_over(calm, PERMUTED.undisturbed[text])}"
             )
             spread = f"spread {_spread(every)} of {len(every)}, undisturbed {_spread(calm)} of {len(calm)}"
             lines.append(f"  {text:12} {spread}; {ratios}")
         return "\n".join(lines)
 
 
+PERMUTED = Regime("alone, permuted", permute=True)
+LEASED = Regime("beside a neighbour, permuted, with leases", permute=True)
 ALONE = (
     Regime("alone"),
-    Regime("alone, permuted", permute=True),
+    PERMUTED,
     Regime("alone, in a new order and permuted anew", permute=True, anew=True),
 )
-BESIDE = (
-    Regime("beside a neighbour, without leases", leases=False),
-    Regime("beside a neighbour, with leases"),
-    Regime("beside a neighbour, with leases, permuted", permute=True),
-)
+BESIDE = (Regime("beside a neighbour, permuted, without leases", leases=False, permute=True), LEASED)
 
 
 def main() -> int:
@@ -102,9 +100,11 @@ def main() -> int:
 
 def reached(text: str, alone: bool) -> bool:
     """Whether a configuration kept to the targets, in runs of which enough were undisturbed."""
-    plain, permuted, leased = (each.undisturbed[text] for each in (ALONE[0], ALONE[1], BESIDE[1]))
-    steady = all(len(found) >= FEWEST and max(found) <= TARGET * min(found) for found in (plain, permuted))
-    return steady and (alone or (len(leased) >= FEWEST and median(leased) <= TARGET * median(plain)))
+    permuted, leased = PERMUTED.undisturbed[text], LEASED.undisturbed[text]
+    for found in (permuted,) if alone else (permuted, leased):
+        if len(found) < FEWEST or max(found) > TARGET * min(found):
+            return False
+    return alone or median(leased) <= TARGET * median(permuted)
 
 
 def rounds(regimes: tuple[Regime, ...], runs: int, puzzles: int, folder: Path) -> None:
@@ -116,20 +116,20 @@ def rounds(regimes: tuple[Regime, ...], runs: int, puzzles: int, folder: Path) -
 
 
 def run(regime: Regime, number: int, puzzles: int, folder: Path) -> None:
-    """Run the batch once, in a database of its own, and note its medians."""
-    with tempfile.TemporaryDirectory(dir=folder) as here:
-        locks = folder / "locks" if regime.leases else Path(here) / "locks"
-        solvers = [word for text in CONFIGURATIONS for word in ("-s", text)]
-        how = ["--limit", str(puzzles), "--repeat", str(REPEATS), *regime.options(number)]
-        scheduler(here, locks, "submit", "hard", *how, *solvers)
-        for medians, options in ((regime.all, ()), (regime.undisturbed, ("--exclude-disturbed",))):
-            told = scheduler(here, locks, "report", "--format", "json", *options)
-            for row in json.loads(told) if told else ():
-                if 2 * row["runs"] >= puzzles * REPEATS:
-                    medians[row["configuration"]].append(row["median_ms"])
+    """Run the batch once, in the database of all, which knows its host at its best, and note the batch's medians."""
+    locks = folder / ("locks" if regime.leases else "locks of its own")
+    solvers = [word for text in CONFIGURATIONS for word in ("-s", text)]
+    how = ["--limit", str(puzzles), "--repeat", str(REPEATS), *regime.options(number)]
+    name = f"{regime.name}, {number}"
+    scheduler(folder, locks, "submit", "hard", "--name", name, *how, *solvers)
+    for medians, options in ((regime.all, ()), (regime.undisturbed, ("--exclude-disturbed",))):
+        told = scheduler(folder, locks, "report", name, "--format", "json", *options)
+        for row in json.loads(told) if told else ():
+            if 2 * row["runs"] >= puzzles * REPEATS:
+                medians[row["configuration"]].append(row["median_ms"])
 
 
-def scheduler(folder: str, locks: Path, *words: str) -> str:
+def scheduler(folder: Path, locks: Path, *words: str) -> str:
     environment = os.environ | {"CAGEMATCH_LOCKS": str(locks)}
     done = subprocess.run(
         [*SCHEDULER, *words], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False

@@ -25,15 +25,14 @@ class Size(Base):
 class Shift(Base):
     """What a slot did with a shard in one go, and what its host was like meanwhile: see `workers.health.Strain`.
 
-    NULL where the kernel does not tell, or the worker was lost. ``reference_s``: the last measurement of the worker's
-    reference before the shift's end.
+    NULL where the kernel does not tell, or the worker was lost. ``reference_s``: its runs', at the lower quartile.
     """
 
     __tablename__ = "shift"
 
     id: Mapped[Id]
     batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"), index=True)
-    worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
+    worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"), index=True)
     began_at: Mapped[Instant]
     seconds: Mapped[Seconds | None]
     steal: Mapped[Seconds | None]
@@ -49,8 +48,10 @@ class Run(Base):
     ``holds``: whether the solution obeyed every constraint when checked; NULL where there was none.
     ``solution`` is in the kind's compact form, and so is ``second``, one that differs from it. ``count``, ``complete``
     and ``changes``: see `problems.outcome.Outcome`. ``verified``: how many different solutions of the puzzle were found
-    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted. ``shift_id`` names a
-    `Shift` without a foreign key, which SQLite could not be given but by writing a million runs anew.
+    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted. ``reference_s``: what
+    the reference would have taken there right before the run or right after it, the slower one (`workers.speed`); NULL
+    where the run was killed. ``shift_id`` names a `Shift` without a foreign key, which SQLite could not be given but by
+    writing a million runs anew.
     """
 
     __tablename__ = "run"
@@ -89,3 +90,4 @@ class Run(Base):
     worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))
     finished_at: Mapped[Instant]
     shift_id: Mapped[int | None]
+    reference_s: Mapped[Seconds | None]

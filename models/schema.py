@@ -12,7 +12,7 @@ from models.engine import reading
 from problems.errors import SchemaError
 
 VERSION_TABLE = "cagematch_version"
-REVISIONS = ("0001", "0002", "0003", "0004")  # oldest first; the migrations' own names
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")  # oldest first; the migrations' own names
 HEAD = REVISIONS[-1]
 
 

@@ -43,6 +43,7 @@ COLUMNS = (
     "baseline_mib",
     "threads",
     "cores",
+    "reference_s",
     "counters",
     "signal",
     "detail",

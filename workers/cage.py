@@ -19,6 +19,7 @@ from typing import Any
 from problems.errors import SandboxError
 from problems.outcome import SOLVING, Asked
 from workers.processes import end_marked
+from workers.topology import shared_with
 from workers.wire import Lines, Message, NotALine, encode
 
 GRACE_S = 0.5  # how long past its limit a run may still answer before it is killed
@@ -63,6 +64,7 @@ class Cage:
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        self.in_turns = False
         self._lines = Lines()
         self._ready = select.poll()
         self._ready.register(self._socket, select.POLLIN)
@@ -73,9 +75,14 @@ class Cage:
         return self._process.pid
 
     def lease(self, threads: int) -> list[int]:
-        """Wait for cores, however long it takes, and return their numbers."""
+        """Wait for cores, however long it takes, and return their numbers.
+
+        Where this process has no others, answers come ``in_turns``: when every run has its own, and not during one.
+        """
         self._say({"do": "lease", "threads": threads})
-        return list(self._wait_for("cores"))
+        cores = list(self._wait_for("cores"))
+        self.in_turns = bool(shared_with(cores))
+        return cores
 
     def release(self) -> None:
         """Give the cores back."""
@@ -85,7 +92,7 @@ class Cage:
         """Hand over runs; they are done in this order."""
         limit = {"limit_s": limits.time_s, "memory_mib": limits.memory_mib, "grace_s": limits.grace_s}
         same = limit | {"task": asked.task, "bound": asked.bound}
-        self._say({"do": "runs", "runs": [_run(job) | same for job in jobs]})
+        self._say({"do": "runs", "runs": [_run(job) | same for job in jobs], "together": self.in_turns})
 
     def answers(self, within_s: float) -> Iterator[Message]:
         """The answers that come until ``within_s`` seconds have passed or some have come."""

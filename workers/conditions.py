@@ -2,55 +2,31 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import asdict
 from typing import Any
 
-from celery.utils.log import get_logger
 from sqlalchemy import Connection, insert, update
 
 from models import Shift
 from models.base import now
-from problems.errors import SandboxError
 from workers.health import Health
-from workers.host import survey
 
-REFERENCE_EVERY_S = 180.0
-WAIT_S = 1.0  # for a free core: on a host that is never idle a measurement is left out
 KEPT = ("seconds", "steal", "pressure", "load", "oversubscribed")
-log = get_logger(__name__)
-
-
-class Reference:
-    """The fixed computation that shows a host which drifts: measured when the worker starts, and every few minutes."""
-
-    def __init__(self, reference_s: float | None) -> None:
-        self.latest_s = reference_s
-        self._due = time.monotonic() + REFERENCE_EVERY_S
-        self._busy = threading.Lock()
-
-    def renew(self) -> None:
-        """Measure again if it is time to, unless another slot does or no core is free."""
-        if time.monotonic() < self._due or not self._busy.acquire(blocking=False):
-            return
-        try:
-            self._due = time.monotonic() + REFERENCE_EVERY_S
-            self.latest_s = survey(WAIT_S).reference_s or self.latest_s
-        except SandboxError as error:
-            log.warning("%s", error)
-        finally:
-            self._busy.release()
 
 
 class Conditions:
     """One shift's row. It is written anew with each flush, so that a shift whose worker is lost has one, too."""
 
-    def __init__(self, batch_id: int, worker_id: int, cores: list[int], reference: Reference) -> None:
+    def __init__(self, batch_id: int, worker_id: int, cores: list[int]) -> None:
         self._same = {"batch_id": batch_id, "worker_id": worker_id}
-        self._cores, self._reference = cores, reference
+        self._cores, self._references_s = cores, list[float]()
         self._began = Health.read(cores)
         self._id: int | None = None
+
+    def note(self, reference_s: float | None) -> None:
+        """Take what the reference took beside one of the shift's runs, where it was measured."""
+        if reference_s is not None:
+            self._references_s.append(reference_s)
 
     def store(self, connection: Connection) -> int:
         """Write what has been seen so far; return the row's number."""
@@ -65,4 +41,5 @@ class Conditions:
     def seen(self) -> dict[str, Any]:
         """What the host was like up to now."""
         strain = asdict(Health.read(self._cores).since(self._began))
-        return {name: strain[name] for name in KEPT} | {"reference_s": self._reference.latest_s}
+        ordered = sorted(self._references_s)
+        return {name: strain[name] for name in KEPT} | {"reference_s": ordered[len(ordered) // 4] if ordered else None}

@@ -27,12 +27,13 @@ SURVEY_S = 30.0  # more than a survey takes, its wait apart
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Seconds that the reference computation took, None where no core was free; and how memory is limited.
+    """Seconds that the reference computation took, and how memory is limited.
 
-    ``core`` is the leased core that it ran on, ``memory_limit`` one of "cgroup v1", "cgroup v2" and "watch".
+    ``core`` is the leased core that it ran on, None where none was free; ``memory_limit`` one of "cgroup v1",
+    "cgroup v2" and "watch".
     """
 
-    reference_s: float | None
+    reference_s: float
     core: int | None
     memory_limit: str
 
@@ -73,12 +74,12 @@ def digest(name: str, facts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([name, lasting], sort_keys=True).encode()).hexdigest()
 
 
-def survey(wait_s: float = 0.0, *, insist: bool = False) -> Survey:
+def survey(wait_s: float = 0.0) -> Survey:
     """Measure how fast a core is, under a lease of it, and try how memory is limited. Takes 0.3 s and the wait.
 
-    Without ``insist`` it measures nothing where no core became free within ``wait_s``.
+    Where no core becomes free within ``wait_s``, one that is in use is measured.
     """
-    command = [sys.executable, "-P", "-m", "workers.reference", str(wait_s), "1" if insist else "0"]
+    command = [sys.executable, "-P", "-m", "workers.reference", str(wait_s)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         group = MemoryGroup.create(process.pid)
         try:

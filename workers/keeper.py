@@ -116,7 +116,7 @@ class Keeper:
 
     def _obey(self, message: Message) -> None:
         if message["do"] == "runs":
-            self._docket.add(message["runs"])
+            self._docket.add(message["runs"], together=message["together"])
         elif message["do"] == "abort":
             self._abort()
         elif message["do"] == "lease":
@@ -162,6 +162,7 @@ class Keeper:
             self._disturb(handle, how)
             return
         handle.drain_errors()
+        self._docket.release()
         if handle.pid in ended:
             self._died(handle, *ended[handle.pid])
         elif self._docket.sent:

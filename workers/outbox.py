@@ -48,6 +48,7 @@ class Outbox:
     def add(self, row: Row) -> None:
         """Take a finished run."""
         self._rows.append(row)
+        self._conditions.note(row["reference_s"])
 
     def flush(self, position: int) -> bool:
         """Store what has come and renew the lease, in one transaction; False when the lease is lost.

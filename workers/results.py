@@ -23,7 +23,7 @@ INSERT_DOCUMENT = text(
     "FROM json_populate_recordset(NULL::run, CAST(:rows AS json)) "
     "ON CONFLICT DO NOTHING"
 )
-COPIED = ("build_s", "solve_s", "cpu_s", "baseline_mib", "peak_mib", "signal")
+COPIED = ("build_s", "solve_s", "cpu_s", "reference_s", "baseline_mib", "peak_mib", "signal")
 
 
 class Recorder:

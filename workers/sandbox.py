@@ -29,6 +29,7 @@ from workers.footprint import Memory, cpu_ns, give_back
 from workers.page import Page
 from workers.processes import PR_SET_PDEATHSIG, prctl, reap
 from workers.solving import DETAIL, Measured, measure, problem_of, size
+from workers.speed import Looks
 from workers.wire import ANSWERS_FD, PAGE_FD, RETIRED, RUNS_FD, Message, encode
 
 MIB = 1024
@@ -44,6 +45,7 @@ class Sandbox:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._memory = Memory()
+        self._looks = Looks()
         self._first_kib = self._baseline_kib = self._done = 0
         self._pid = os.getpid()
 
@@ -85,6 +87,7 @@ class Sandbox:
         problem = problem_of(run["kind"], run["text"])
         asked = Asked(Task(run["task"]), run["bound"])
         self._memory.reset_peak()
+        before_s = self._looks.before()
         used = cpu_ns()
         self._page.begin(run["n"], time.monotonic_ns(), used, warm_up=False)
         measured = measure(chosen, problem, run["seed"], run["limit_s"], asked)
@@ -94,6 +97,7 @@ class Sandbox:
             reap()  # the CPU time of children that the backend did not wait for counts too
         peak = max(self._memory.peak_kib(), self._baseline_kib)  # the kernel's counters lag behind each other
         used = cpu_ns() - used
+        reference_s = max(before_s, self._looks.after())
         _check(measured, problem.rules)
         if measured.stop is Stop.FINISHED and peak > run["memory_mib"] * MIB:
             measured.stop, measured.detail = Stop.MEMOUT, f"over {run['memory_mib']} MiB"
@@ -109,6 +113,7 @@ class Sandbox:
             "counters": measured.counters,
             "detail": measured.detail.encode(errors="replace").decode(),
             "cpu_s": used / 1e9,
+            "reference_s": reference_s,
             "baseline_mib": self._baseline_kib / MIB,
             "peak_mib": max(peak, others) / MIB,
             "size": _size(chosen, problem.rules),

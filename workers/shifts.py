@@ -22,12 +22,13 @@ from workers.queueing import enqueue, send
 from workers.results import Recorder
 from workers.shards import Claim, Planned, claim, configuration_of, planned, put_back, renew
 from workers.slots import Slots
+from workers.topology import beside
 
 SHIFT_S = 30.0
 FLUSH_S = 0.8
 AHEAD_S = 0.3  # how much work the keeper has in hand
 MOST_AHEAD = 200
-PAUSE_S = 0.05  # between two looks for answers: each look costs the solvers' cores as much as a row does
+PAUSE_S = 0.05  # between two looks for answers: each look costs as much as a row does
 ATTEMPTS = 3  # of a run that takes its worker with it
 log = get_logger(__name__)
 _numbers = itertools.count(1)
@@ -55,16 +56,16 @@ def _work_on(shard_id: int, slots: Slots) -> None:
     threads = configuration(text).threads
     shift: Shift | None = None
     lost = False
-    slots.reference.renew()
     try:
         cage = slots.cage()
         cores = cage.lease(threads)
-        claimed = claim(slots.engine, shard_id, slots.worker_id)
-        if claimed:
-            recorder = Recorder(claimed, slots.worker_id, cores, threads)
-            conditions = Conditions(claimed.batch_id, slots.worker_id, cores, slots.reference)
-            shift = Shift(claimed, cage, slots, recorder, Outbox(slots.engine, claimed, conditions, slots.spool))
-            shift.work()
+        with beside(cores):
+            claimed = claim(slots.engine, shard_id, slots.worker_id)
+            if claimed:
+                recorder = Recorder(claimed, slots.worker_id, cores, threads)
+                conditions = Conditions(claimed.batch_id, slots.worker_id, cores)
+                shift = Shift(claimed, cage, slots, recorder, Outbox(slots.engine, claimed, conditions, slots.spool))
+                shift.work()
         cage.release()
     except AWAY:
         cage.release()  # no run is out: it was to be claimed or planned
@@ -96,7 +97,10 @@ def _give_back(shift: Shift, slots: Slots, *, lost: bool) -> None:
 
 
 class Shift:
-    """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost."""
+    """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost.
+
+    Where the solves' cores are all that there are, this thread and they take turns.
+    """
 
     def __init__(self, claimed: Claim, cage: Cage, slots: Slots, recorder: Recorder, outbox: Outbox) -> None:
         self.claimed, self.outbox = claimed, outbox
@@ -132,16 +136,17 @@ class Shift:
         if not wanted or not self._todo or self._slots.stopping.is_set() or not self.outbox.takes_more:
             return False
         ahead = 1 if self._suspect else self._ahead()
-        if len(self._out) > ahead // 2:
+        if len(self._out) > (0 if self._cage.in_turns else ahead // 2):
             return True
         if self._suspect and (self.outbox.away or not self._mark()):
             return False
         runs = [self._todo.popleft() for _ in range(min(len(self._todo), ahead - len(self._out)))]
-        self._cage.submit([self._job(run) for run in runs], self.claimed.limits, self.claimed.asked)
+        jobs = [self._job(run) for run in runs]
         if not self._todo:
-            # Now, while there is work in hand, and not when the slot would wait for it. Supervision does it otherwise.
+            # Now, and not when the slot would wait for it. Supervision does it otherwise.
             with suppress(*AWAY):
                 enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
+        self._cage.submit(jobs, self.claimed.limits, self.claimed.asked)
         return True
 
     def _ahead(self) -> int:
@@ -163,7 +168,7 @@ class Shift:
 
     def _collect(self, within_s: float) -> None:
         """Take the answers that have come, each look a pause after the last while the keeper has enough in hand."""
-        if (len(self._out) - 1) * self._mean_s > 2 * PAUSE_S:
+        if not self._cage.in_turns and (len(self._out) - 1) * self._mean_s > 2 * PAUSE_S:
             self._slots.stopping.wait(PAUSE_S)
         for answer in self._cage.answers(within_s):
             number, run, restore = self._out[0]

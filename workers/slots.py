@@ -19,7 +19,6 @@ from models.engine import insert_new, writing
 from models.schema import HEAD
 from problems.errors import SandboxError
 from workers.cage import Cage
-from workers.conditions import Reference
 from workers.host import Survey, digest, host_facts, host_name, survey
 from workers.spool import Spool
 
@@ -93,7 +92,7 @@ class Slots:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(heartbeat_at=now()))
 
     def _register(self, slots: int, queues: list[str], versions: dict[str, str]) -> int:
-        found = survey(SURVEY_WAIT_S, insist=True)
+        found = survey(SURVEY_WAIT_S)
         values: dict[str, Any] = {
             "pid": os.getpid(),
             "program": program_version(),
@@ -103,7 +102,6 @@ class Slots:
             "schema": HEAD,
             "reference_s": found.reference_s,
         }
-        self.reference = Reference(found.reference_s)
         with writing(self.engine) as connection:
             row = insert(Worker).values(
                 host_id=_host(connection, found), started_at=now(), heartbeat_at=now(), **values

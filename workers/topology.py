@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -57,6 +58,22 @@ def settle(root: Path = ROOT) -> None:
     if own := os.sched_getaffinity(0) - taken:
         os.environ[CORES] = as_list(leased)
         pin(os.getpid(), own)
+
+
+def shared_with(cores: list[int]) -> set[int]:
+    """Those of a slot's leased cores that this process, its worker, uses too."""
+    return os.sched_getaffinity(os.getpid()) & set(cores)
+
+
+@contextmanager
+def beside(cores: list[int]) -> Iterator[None]:
+    """Within the block this thread keeps to a slot's leased cores, if it shares them: it takes no other slot's time."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, shared_with(cores) or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def siblings(core: int, root: Path = ROOT) -> set[int]:

@@ -84,7 +84,7 @@ def report(
         compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
         found = findings.findings(connection, whole, name)  # times may be in doubt, answers are not
     if not (told and (compared or found)):
-        raise InputError(EVERY_RUN if calm and covered.without else _nothing(numbers))
+        raise InputError(EVERY_RUN if calm and covered.chosen else _nothing(numbers))
     for line in told:
         notes().print(line, style="yellow" if line.startswith("warning") else None)
     shown = _chosen(compared or found[0].tables, columns, sort, matching)
@@ -191,9 +191,9 @@ def _undisturbed(connection: Connection, covered: Scope) -> Scope:
     from scheduler.reports.scope import covered_batches
 
     left = undisturbed(connection, covered)
-    if left.without and not covered_batches(connection, left):
+    if left.chosen and not covered_batches(connection, left):
         raise InputError(EVERY_RUN)
-    if left.without:
+    if left.chosen:
         notes().print(disturbed_left_out(connection, left))
     return left
 

@@ -20,7 +20,7 @@ ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor") 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
     """One line each: the batches and their limits, the hosts, then every warning."""
-    ran = covered_batches(connection, replace(covered, without=frozenset()))
+    ran = covered_batches(connection, covered.whole())
     inside = replace(covered, batches=tuple(ran))
     batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
@@ -120,7 +120,7 @@ def _warnings(connection: Connection, covered: Scope) -> list[str]:
 
 def _disturbed(connection: Connection, covered: Scope) -> list[str]:
     """What disturbed runs, and how to leave these out; or that they are."""
-    if covered.without:
+    if covered.chosen:
         return [disturbed_left_out(connection, covered)]
     found = disturbances(connection, covered)
     hint = ["note: --exclude-disturbed leaves these runs out"] if found else []
@@ -129,10 +129,8 @@ def _disturbed(connection: Connection, covered: Scope) -> list[str]:
 
 def disturbed_left_out(connection: Connection, covered: Scope) -> str:
     """A note of how many runs of the batches something disturbed."""
-    runs, left = (
-        connection.scalar(over(select(func.count()), replace(covered, newest=False, without=without))) or 0
-        for without in (frozenset[int](), covered.without)
-    )
+    every = replace(covered, newest=False)
+    runs, left = (connection.scalar(over(select(func.count()), these)) or 0 for these in (every.whole(), every))
     were = (
         "1 run that something disturbed is"
         if runs - left == 1

@@ -1,9 +1,9 @@
 """What disturbed runs while they were measured, told so that nobody need know what a hypervisor is.
 
-A shift's row says what its host was like meanwhile (`models.Shift`). What is past a threshold below puts the times of
-the shift's runs in doubt, not their answers. That programs had to wait for a core is held against a shift only where
-its own solves did: those of one thread tell by the time in which they had none. A solve with more threads than cores
-makes pressure and load by itself: that is no disturbance, and has a note of its own.
+A shift's row says what its host was like meanwhile (`models.Shift`), and a run's how fast its core was. What is past
+a threshold below puts times in doubt, not answers. That programs had to wait for a core is held against a shift only
+where its own solves did: those of one thread tell by the time in which they had none. A solve with more threads than
+cores makes pressure and load by itself: that is no disturbance, and has a note of its own.
 """
 
 from __future__ import annotations
@@ -17,22 +17,27 @@ from sqlalchemy import Connection, func, select
 
 from models import Configuration, Host, Run, Shift, Worker
 from scheduler.reports.scope import Scope, over
+from scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, looked_at, shares_around
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
 FELT = 0.10  # of the time of a shift's solves, in which they had no core
-DRIFT = 1.10  # over the host's fastest reference measurement
+DRIFT = 1.10  # over what the host's reference takes at its best: of a shift's better runs
 NAMED = 4  # configurations that a line names
 Ran = dict[int, Counter[str]]  # of each shift, its runs by configuration
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """One way in which shifts were disturbed, their numbers, and their runs by configuration."""
+    """One way in which runs were disturbed, and the runs by configuration.
+
+    They are those of ``shifts``, and those beside which the reference took longer than the ``bound`` of a host.
+    """
 
     what: str
-    shifts: frozenset[int]
     runs: Counter[str]
+    shifts: frozenset[int] = frozenset()
+    bound: tuple[tuple[int, float], ...] = ()
 
     def __str__(self) -> str:
         count, names = self.runs.total(), sorted(self.runs)
@@ -42,26 +47,23 @@ class Disturbance:
 
 def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
     """Whatever disturbed runs that the scope covers."""
-    ran, spared = _runs(connection, covered)
     every = _shifts(connection, covered)
+    best = {host_id: best_of(connection, host_id) for host_id in {shift.host_id for shift in every}}
+    ran, spared = _runs(connection, covered)
     shifts = [shift for shift in every if shift.id in ran]
     shared = [shift for shift in shifts if shift.id not in spared]
-    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts, every))
-    return [_disturbance(what, which, ran) for what, which in found if which]
+    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts, best))
+    told = [Disturbance(what, _sum(of, ran), frozenset(shift.id for shift in of)) for what, of in found if of]
+    looks = looked_at(connection, covered, {host_id: SHARED * best_s for host_id, best_s in best.items()})
+    return told + list(_slowed(shifts, ran, looks, best))
 
 
 def undisturbed(connection: Connection, covered: Scope) -> Scope:
     """The same without any run of its batches that something disturbed: of the others the newest count then."""
     every = replace(covered, newest=False)
-    shifts = (found.shifts for found in disturbances(connection, every))
-    return replace(covered, without=frozenset().union(*shifts))
-
-
-def _disturbance(what: str, which: list[Any], ran: Ran) -> Disturbance:
-    runs: Counter[str] = Counter()
-    for shift in which:
-        runs.update(ran[shift.id])
-    return Disturbance(what, frozenset(shift.id for shift in which), runs)
+    found = disturbances(connection, every)
+    bounds = tuple(bound for one in found for bound in one.bound)
+    return replace(covered, without=frozenset().union(*(one.shifts for one in found)), bounds=bounds)
 
 
 def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
@@ -84,7 +86,6 @@ def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
 def _shifts(connection: Connection, covered: Scope) -> list[Any]:
     query = (
         select(Shift.__table__, Host.id.label("host_id"), Host.name, Host.facts)
-        .add_columns(Worker.reference_s.label("first_s"))
         .join(Worker, Worker.id == Shift.worker_id)
         .join(Host, Host.id == Worker.host_id)
         .where(Shift.batch_id.in_(covered.batches))
@@ -118,19 +119,42 @@ def _crowded(shifts: list[Any]) -> tuple[str, list[Any]]:
     return f"the cores were oversubscribed: {told}", which
 
 
-def _drifted(shifts: list[Any], every: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Host by host: a fixed computation took longer than it did at the host's best, in whichever shift."""
-    fastest: dict[int, float] = {}
-    for shift in every:
-        for reference_s in filter(None, (shift.first_s, shift.reference_s)):
-            fastest[shift.host_id] = min(reference_s, fastest.get(shift.host_id, reference_s))
+def _drifted(shifts: list[Any], best: dict[int, float]) -> Iterator[tuple[str, list[Any]]]:
+    """Host by host: a fixed computation took longer than it does at the host's best."""
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
-        if shift.reference_s and shift.reference_s > fastest[shift.host_id] * DRIFT:
+        if shift.reference_s and shift.reference_s > best[shift.host_id] * DRIFT:
             hosts[shift.host_id].append(shift)
     for host_id, which in hosts.items():
         slowest = max(shift.reference_s for shift in which)
-        yield f"{which[0].name} was up to {_percent(slowest / fastest[host_id] - 1)} slower than at its best", which
+        yield f"{which[0].name} was up to {_percent(slowest / best[host_id] - 1)} slower than at its best", which
+
+
+def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int, float]) -> Iterator[Disturbance]:
+    """Host by host: something that its kernel does not see was at work on a run's core, or too often around it."""
+    hosts: defaultdict[int, list[Any]] = defaultdict(list)
+    for shift in shifts:
+        if shift.id in looks:
+            hosts[shift.host_id].append(shift)
+    for host_id, here in hosts.items():
+        shares = shares_around(here, looks)
+        busy = frozenset(shift_id for shift_id, share in shares.items() if share > OFTEN)
+        runs: Counter[str] = Counter()
+        for shift in here:
+            runs.update(ran[shift.id] if shift.id in busy else looks[shift.id].slowed)
+        if runs.total():
+            what = (
+                f"cores of {here[0].name} were at work for others too, such as another virtual machine that shares them"
+            )
+            most = f", for up to {_percent(max(shares.values()))} of the time"
+            yield Disturbance(what + most, runs, busy, ((host_id, SHARED * best[host_id]),))
+
+
+def _sum(shifts: list[Any], ran: Ran) -> Counter[str]:
+    runs: Counter[str] = Counter()
+    for shift in shifts:
+        runs.update(ran[shift.id])
+    return runs
 
 
 def _percent(share: float) -> str:

@@ -32,6 +32,7 @@ EXPORTED = (
     Run.solve_s,
     Run.wall_s,
     Run.cpu_s,
+    Run.reference_s,
     Run.baseline_mib,
     Run.peak_mib,
     Size.variables,

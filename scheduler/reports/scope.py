@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, false, func, not_, or_, select
 from sqlalchemy.orm import aliased
 
-from models import Batch, BatchSet, PuzzleSet, Run, SetEntry
+from models import Batch, BatchSet, PuzzleSet, Run, SetEntry, Worker
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The batches that a report covers; ``newest``: only the newest run of each puzzle × configuration.
 
-    ``without``: shifts whose runs are left out.
+    ``without``: shifts whose runs are left out. ``bounds``: hosts, by number, and what the reference may take there
+    beside a run that is not.
     """
 
     batches: tuple[int, ...]
     newest: bool
     without: frozenset[int] = frozenset()
+    bounds: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def chosen(self) -> bool:
+        """Whether any run is left out."""
+        return bool(self.without or self.bounds)
+
+    def whole(self) -> Scope:
+        """The same with every run."""
+        return replace(self, without=frozenset(), bounds=())
 
 
 def scope(connection: Connection, batches: list[int]) -> Scope:
@@ -62,12 +74,24 @@ def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, 
 
 def _within(run: Any, covered: Scope) -> list[Any]:
     """The runs of the batches, but for those that are left out."""
-    batches = run.batch_id.in_(covered.batches)
-    if not covered.without:
-        return [batches]
-    # Spelled out in the statement: there may be more of them than it may have parameters.
-    disturbed: BindParameter[Any] = bindparam(None, sorted(covered.without), expanding=True, literal_execute=True)
-    return [batches, or_(run.shift_id.is_(None), run.shift_id.not_in(disturbed))]
+    found = [run.batch_id.in_(covered.batches)]
+    if covered.without:
+        # Spelled out in the statement: there may be more of them than it may have parameters.
+        disturbed: BindParameter[Any] = bindparam(None, sorted(covered.without), expanding=True, literal_execute=True)
+        found.append(or_(run.shift_id.is_(None), run.shift_id.not_in(disturbed)))
+    if covered.bounds:
+        found.append(or_(run.reference_s.is_(None), not_(slowed(run, covered.bounds))))
+    return found
+
+
+def slowed(run: Any, bounds: Iterable[tuple[int, float]]) -> ColumnElement[bool]:
+    """Whether the reference took longer beside a run than the bound of its host."""
+
+    def beyond(host_id: int, most_s: float) -> ColumnElement[bool]:
+        of_host = select(Worker.id).where(Worker.host_id == host_id)
+        return and_(run.worker_id.in_(of_host), run.reference_s > most_s)
+
+    return or_(false(), *(beyond(*bound) for bound in bounds))
 
 
 def set_puzzles(covered: Scope) -> Select[*tuple[Any, ...]]:

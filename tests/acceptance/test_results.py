@@ -176,6 +176,7 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
         with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
             calm = "UPDATE shift SET pressure = 0, load = 0, reference_s = NULL, steal = ?"
             database.execute(f"{calm} WHERE id IN ({theirs})", (steal, pattern))
+            database.execute("UPDATE run SET reference_s = NULL")
 
     note(0, "%")
     note(0.5, "cp-min-%")
@@ -196,6 +197,7 @@ def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_somethi
     doubted("submit", "odd.txt", "-s", "cp-min-size")
     with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
         database.execute("UPDATE shift SET pressure = 0, load = 0, reference_s = NULL, steal = 0")
+        database.execute("UPDATE run SET reference_s = NULL")
         database.execute("UPDATE shift SET steal = 0.5 WHERE batch_id = 2")
 
     def runs(*options):

@@ -27,7 +27,6 @@ from models.base import now
 from models.engine import insert_new, reading, writing
 from problems.errors import SandboxError
 from workers.app import make_app
-from workers.conditions import Reference
 from workers.connections import Connections
 from workers.spool import Spool
 
@@ -99,6 +98,8 @@ def messages(app: Celery) -> int:
 class Cage:
     """Answers for solvers. ``before``: called with a puzzle's text before it is answered."""
 
+    in_turns, reference_s = True, 0.01
+
     def __init__(self, before: Callable[[str], None] = lambda _: None) -> None:
         self._before, self._jobs = before, list[Any]()
 
@@ -128,7 +129,6 @@ class Slots:
     def __init__(self, engine: Engine, make_cage: Callable[[], Cage] = Cage) -> None:
         self.engine, self.app = engine, memory_app(engine)
         self.worker_id = make_worker(engine)
-        self.reference = Reference(0.01)
         self.spool = Spool(engine.url)
         self.stopping = threading.Event()
         self._make_cage = make_cage

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from workers import docket as dockets
 from workers.docket import RETRIES, Docket
 from workers.wire import encode
 
@@ -58,3 +59,36 @@ def test_an_empty_docket_is_not_disturbed() -> None:
     docket.disturb("nothing")
 
     assert (len(docket), docket.due, told(docket)) == (0, 0, [])
+
+
+def test_answers_that_go_together_are_held_until_the_last(docket: Docket) -> None:
+    docket.add([], together=True)
+    for number in range(1, 5):
+        assert docket.pass_on(encode({"n": number, "answer": "none"}).rstrip())
+        docket.release()
+    assert told(docket) == []
+
+    docket.answer("timeout", "over 3 s")
+
+    assert [answer["n"] for answer in told(docket)] == [1, 2, 3, 4, 5]
+
+
+def test_an_answer_waits_for_no_long_run(docket: Docket, monkeypatch: pytest.MonkeyPatch) -> None:
+    docket.add([], together=True)
+    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
+
+    monkeypatch.setattr(dockets, "HOLD_S", 0.0)
+    docket.release()
+
+    assert told(docket) == [{"n": 1, "answer": "none"}]
+
+
+def test_what_is_held_is_forgotten_with_the_runs(docket: Docket) -> None:
+    docket.add([], together=True)
+    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
+
+    docket.clear()
+    docket.add([{"n": 6, "family": "a"}])
+    assert docket.pass_on(encode({"n": 6, "answer": "none"}).rstrip())
+
+    assert [answer["n"] for answer in told(docket)] == [6]

@@ -185,6 +185,18 @@ def test_pipelined_runs_are_answered_once_and_in_order_whatever_happens_among_th
         assert deed != "solve" or puzzle().is_solution(answer["assignment"])
 
 
+def test_where_answers_come_in_turns_a_long_run_does_not_hold_up_those_before_it(cage: Cage) -> None:
+    cage.in_turns = True
+    jobs = [job("hostile"), job("hostile"), job("hostile:do=sleep"), job("hostile")]
+    cage.submit(jobs, Limits(4.0, 2000, 0.2))
+
+    looks: list[list[int]] = []
+    until(lambda: looks.append([answer["n"] for answer in cage.answers(5.0)]) or sum(map(len, looks)) == len(jobs))
+
+    numbers = [each.number for each in jobs]
+    assert [look for look in looks if look] == [numbers[:2], numbers[2:]]
+
+
 def test_families_take_turns_and_two_sandboxes_are_kept_at_most(cage: Cage) -> None:
     answers = run(cage, *["hostile", "hostile-too", "hostile-three", "hostile"] * 2, limits=Limits(20.0, 2000))
 

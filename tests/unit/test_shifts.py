@@ -36,7 +36,6 @@ from problems.outcome import SOLVING, Answer, Asked, Stop
 from workers import shifts
 from workers.app import make_app
 from workers.cage import Cage, Job, Limits
-from workers.conditions import Reference
 from workers.connections import Connections
 from workers.shifts import ATTEMPTS, work_on
 from workers.spool import Spool
@@ -50,15 +49,20 @@ Hook = Callable[["Watched", int], None]
 
 
 class Watched(Cage):
-    """A real cage that calls a hook with each answer's place, and notes how many runs it was handed at once."""
+    """A real cage that calls a hook with each answer's place, and notes how many runs it was handed at once.
+
+    ``beside``: how many of the runs handed over before had no answer yet.
+    """
 
     def __init__(self, hook: Hook) -> None:
         super().__init__()
         self._hook, self._answered = hook, 0
         self.handed: list[int] = []
+        self.beside: list[int] = []
 
     def submit(self, jobs: Iterable[Job], limits: Limits, asked: Asked = SOLVING) -> None:
         listed = list(jobs)
+        self.beside.append(sum(self.handed) - self._answered)
         self.handed.append(len(listed))
         super().submit(listed, limits, asked)
 
@@ -76,7 +80,6 @@ class Slots:
         self.engine, self.app = engine, app
         self.stopping = threading.Event()
         self.worker_id = 1
-        self.reference = Reference(0.01)
         self.spool = Spool(engine.url)
         self.hook: Hook = lambda _, __: None
         self.made: list[Watched] = []
@@ -200,6 +203,41 @@ def test_one_run_is_handed_out_first_and_more_once_the_pace_is_known(slots: Slot
     assert sum(handed) == RUNS
 
 
+def test_where_worker_and_solves_share_cores_they_take_turns(slots: Slots):
+    make_batch(slots.engine, ShardState.QUEUED)
+    everywhere, places = os.sched_getaffinity(0), list[set[int]]()
+    slots.hook = lambda _, __: places.append(os.sched_getaffinity(0))
+
+    work_on(1, slots)
+
+    assert set(slots.made[0].beside) == {0}
+    (leased,) = {run.cores for run in runs(slots.engine)}
+    assert places == [{int(leased)}] * RUNS
+    assert os.sched_getaffinity(0) == everywhere
+
+
+def test_where_the_worker_has_cores_of_its_own_it_works_beside_the_solves(
+    slots: Slots, monkeypatch: pytest.MonkeyPatch
+):
+    everywhere = os.sched_getaffinity(0)
+    first, *others = sorted(everywhere)
+    if not others:
+        pytest.skip("one core only")
+    make_batch(slots.engine, ShardState.QUEUED)
+    monkeypatch.setenv("CAGEMATCH_CORES", str(first))
+    places = list[set[int]]()
+    slots.hook = lambda _, __: places.append(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, others)
+    try:
+        work_on(1, slots)
+    finally:
+        os.sched_setaffinity(0, everywhere)
+
+    assert {run.cores for run in runs(slots.engine)} == {str(first)}
+    assert places == [set(others)] * RUNS
+    assert not slots.made[0].in_turns
+
+
 def test_a_lost_lease_stores_nothing_and_kills_what_runs(slots: Slots, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shifts, "FLUSH_S", 0.0)
     make_batch(slots.engine, ShardState.QUEUED)
@@ -305,7 +343,10 @@ def test_a_shift_tells_what_its_host_was_like(slots: Slots):
         kept = connection.execute(select(ShiftRow.__table__).order_by(ShiftRow.id)).all()
     half = RUNS // 2
     assert [run.shift_id for run in runs(slots.engine)] == [kept[0].id] * half + [kept[1].id] * half
-    assert all(row.seconds > 0 and row.load is not None and row.reference_s == 0.01 for row in kept)
+    assert all(row.seconds > 0 and row.load is not None for row in kept)
+    for row in kept:
+        looks = sorted(run.reference_s for run in runs(slots.engine) if run.shift_id == row.id)
+        assert 0 < looks[0] <= row.reference_s == looks[len(looks) // 4] < 1
 
 
 def test_permuted_runs_are_of_other_puzzles_and_their_solutions_of_these(slots: Slots):
