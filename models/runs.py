@@ -50,8 +50,8 @@ class Run(Base):
     and ``changes``: see `problems.outcome.Outcome`. ``verified``: how many different solutions of the puzzle were found
     to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted. ``reference_s``: what
     the reference would have taken there right before the run or right after it, the slower one (`workers.speed`); NULL
-    where the run was killed. ``shift_id`` names a `Shift` without a foreign key, which SQLite could not be given but by
-    writing a million runs anew.
+    where the run was killed, or raised what it may not. ``shift_id`` names a `Shift` without a foreign key, which
+    SQLite could not be given but by writing a million runs anew.
     """
 
     __tablename__ = "run"

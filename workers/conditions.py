@@ -34,7 +34,7 @@ class Conditions:
         # The transaction that made it may have failed.
         there = self._id and connection.execute(update(Shift).where(Shift.id == self._id).values(**values)).rowcount
         if self._id is None or not there:
-            made = insert(Shift).values(began_at=now(), **self._same, **values).returning(Shift.id)
+            made = insert(Shift).values(began_at=now() - values["seconds"], **self._same, **values).returning(Shift.id)
             self._id = int(connection.execute(made).scalar_one())
         return self._id
 

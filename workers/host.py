@@ -75,7 +75,7 @@ def digest(name: str, facts: dict[str, Any]) -> str:
 
 
 def survey(wait_s: float = 0.0) -> Survey:
-    """Measure how fast a core is, under a lease of it, and try how memory is limited. Takes 0.3 s and the wait.
+    """Measure how fast a core is, under a lease of it, and try how memory is limited. Takes 0.5 s and the wait.
 
     Where no core becomes free within ``wait_s``, one that is in use is measured.
     """

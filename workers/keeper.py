@@ -116,7 +116,7 @@ class Keeper:
 
     def _obey(self, message: Message) -> None:
         if message["do"] == "runs":
-            self._docket.add(message["runs"], together=message["together"])
+            self._docket.add(message["runs"], together=message.get("together", False))
         elif message["do"] == "abort":
             self._abort()
         elif message["do"] == "lease":

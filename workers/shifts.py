@@ -120,8 +120,8 @@ class Shift:
         flush_at = time.monotonic() + FLUSH_S
         try:
             while self._hand_out(time.monotonic() < over) or self._out:
-                self._collect(max(0.01, flush_at - time.monotonic()))
-                if time.monotonic() >= flush_at or self._suspect:
+                self._collect(max(0.01, flush_at + self._patience_s - time.monotonic()))
+                if time.monotonic() >= flush_at + self._patience_s or self._suspect:
                     flush_at = time.monotonic() + FLUSH_S
                     if not self._flush():
                         self._cage.abort()
@@ -130,6 +130,11 @@ class Shift:
             self._flush()
             raise
         self._flush()
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a flush that is due waits for the end of a round; not for ever, as the lease is to be renewed."""
+        return FLUSH_S if self._cage.in_turns and self._out else 0.0
 
     def _hand_out(self, wanted: bool) -> bool:
         """Keep the keeper in work; one run at a time, marked before it starts, when the shard is suspect."""

@@ -82,7 +82,9 @@ def report(
         covered = undisturbed(connection, whole) if calm else whole
         told = coverage(connection, covered)
         compared = REPORTS["comparison"](connection, covered) if name in (None, "comparison") else []
-        found = findings.findings(connection, whole, name)  # times may be in doubt, answers are not
+        # Times may be in doubt, answers are not: what was wrong is told, whatever disturbed it.
+        judged = REPORTS["comparison"](connection, whole) if calm and compared else compared
+        found = findings.findings(connection, whole, name)
     if not (told and (compared or found)):
         raise InputError(EVERY_RUN if calm and covered.chosen else _nothing(numbers))
     for line in told:
@@ -97,7 +99,7 @@ def report(
     if compared and form == "table" and not (columns or sort or matching):
         for one in found:
             findings.draw(one.name, one.tables, numbers)
-    if failed := failures(compared):
+    if failed := failures(judged):
         were = "1 run was" if failed == 1 else f"{failed} runs were"
         notes().print(f"{were} WRONG or failed; `scheduler export` tells which", style="bold red")
     if findings.sum_up(found) or failed:

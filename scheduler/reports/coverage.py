@@ -20,7 +20,7 @@ ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor") 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
     """One line each: the batches and their limits, the hosts, then every warning."""
-    ran = covered_batches(connection, covered.whole())
+    ran = covered_batches(connection, covered) or covered_batches(connection, covered.whole())
     inside = replace(covered, batches=tuple(ran))
     batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
@@ -30,7 +30,9 @@ def coverage(connection: Connection, covered: Scope) -> list[str]:
     plural = "batch" if len(batches) == 1 else "batches"
     told = "newest run of each puzzle and configuration" if covered.newest and len(covered.batches) > 1 else "all runs"
     lines = [f"{plural} {more}{which}: {told}; {'; '.join(_limits(batches))}"]
-    return lines + _hosts(connection, inside) + left_out(connection, covered) + _warnings(connection, inside)
+    warnings = _cores(connection, inside) + _disturbed(connection, covered if covered.chosen else inside)
+    lines += _hosts(connection, inside) + left_out(connection, covered) + warnings + _versions(connection, inside)
+    return lines + _unfinished(batches)
 
 
 def left_out(connection: Connection, covered: Scope) -> list[str]:
@@ -110,12 +112,9 @@ def _unlike(connection: Connection, covered: Scope, hosts: dict[str, dict[str, A
     return [f"warning: hosts differ, so that times of one are no measure of another: {where}"]
 
 
-def _warnings(connection: Connection, covered: Scope) -> list[str]:
-    unfinished = connection.scalar(
-        select(func.count()).select_from(Batch).where(Batch.id.in_(covered.batches), Batch.state != BatchState.DONE)
-    )
-    note = ["note: not every run of these batches is done; `scheduler status` tells"] if unfinished else []
-    return _cores(connection, covered) + _disturbed(connection, covered) + _versions(connection, covered) + note
+def _unfinished(batches: Sequence[Any]) -> list[str]:
+    unfinished = any(batch.state is not BatchState.DONE for batch in batches)
+    return ["note: not every run of these batches is done; `scheduler status` tells"] if unfinished else []
 
 
 def _disturbed(connection: Connection, covered: Scope) -> list[str]:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from models import Configuration, Host, Run, Shift, Worker
-from scheduler.reports.scope import Scope, over
-from scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, looked_at, shares_around
+from scheduler.reports.scope import Scope, over, slowed
+from scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, shares_around
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
@@ -49,12 +49,12 @@ def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
     """Whatever disturbed runs that the scope covers."""
     every = _shifts(connection, covered)
     best = {host_id: best_of(connection, host_id) for host_id in {shift.host_id for shift in every}}
-    ran, spared = _runs(connection, covered)
+    bounds = {host_id: SHARED * best_s for host_id, best_s in best.items()}
+    ran, spared, looks = _runs(connection, covered, bounds)
     shifts = [shift for shift in every if shift.id in ran]
     shared = [shift for shift in shifts if shift.id not in spared]
     found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts, best))
     told = [Disturbance(what, _sum(of, ran), frozenset(shift.id for shift in of)) for what, of in found if of]
-    looks = looked_at(connection, covered, {host_id: SHARED * best_s for host_id, best_s in best.items()})
     return told + list(_slowed(shifts, ran, looks, best))
 
 
@@ -66,21 +66,33 @@ def undisturbed(connection: Connection, covered: Scope) -> Scope:
     return replace(covered, without=frozenset().union(*(one.shifts for one in found)), bounds=bounds)
 
 
-def _runs(connection: Connection, covered: Scope) -> tuple[Ran, set[int]]:
-    """The runs of each shift, and the shifts that wanted more cores than they had, or did not want for any."""
-    columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores)
+def _runs(connection: Connection, covered: Scope, bounds: dict[int, float]) -> tuple[Ran, set[int], dict[int, Looks]]:
+    """The runs of each shift; the shifts that wanted more cores than they had, or did not want for any; the looks.
+
+    ``bounds``: the seconds that a look may take, by host.
+    """
+    was_slow = case((Run.reference_s.is_(None), None), (slowed(Run, bounds.items()), 1), else_=0)
+    columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores, was_slow)
     measured = Run.cpu_s.is_not(None)
-    sums = (func.count(), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
+    sums = (func.count(), func.sum(Run.wall_s), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
     theirs = over(select(*columns, *sums), covered).join(Configuration, Configuration.id == Run.configuration_id)
     rows = connection.execute(theirs.where(Run.shift_id.is_not(None)).group_by(*columns))
     ran: Ran = defaultdict(Counter)
-    spared = set[int]()
+    looks: defaultdict[int, Looks] = defaultdict(Looks)
+    used: defaultdict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     shift_id: Any  # not NULL, as asked for
-    for shift_id, text, threads, cores, count, cpu_s, wall_s in rows:
+    for shift_id, text, threads, cores, slow, count, wall_s, cpu_s, measured_s in rows:
         ran[shift_id][text] += count
-        if threads > cores.count(",") + 1 or (threads == 1 and wall_s and (cpu_s or 0) >= (1 - FELT) * wall_s):
-            spared.add(shift_id)
-    return ran, spared
+        if slow is not None:
+            looks[shift_id].add(text, count, wall_s, slow=bool(slow))
+        had = used[shift_id, threads, cores]
+        had[0], had[1] = had[0] + (cpu_s or 0.0), had[1] + (measured_s or 0.0)
+    spared = {
+        shift_id
+        for (shift_id, threads, cores), (cpu_s, wall_s) in used.items()
+        if threads > cores.count(",") + 1 or (threads == 1 and wall_s and cpu_s >= (1 - FELT) * wall_s)
+    }
+    return ran, spared, looks
 
 
 def _shifts(connection: Connection, covered: Scope) -> list[Any]:
@@ -134,8 +146,7 @@ def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int
     """Host by host: something that its kernel does not see was at work on a run's core, or too often around it."""
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
-        if shift.id in looks:
-            hosts[shift.host_id].append(shift)
+        hosts[shift.host_id].append(shift)
     for host_id, here in hosts.items():
         shares = shares_around(here, looks)
         busy = frozenset(shift_id for shift_id, share in shares.items() if share > OFTEN)
@@ -146,7 +157,7 @@ def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int
             what = (
                 f"cores of {here[0].name} were at work for others too, such as another virtual machine that shares them"
             )
-            most = f", for up to {_percent(max(shares.values()))} of the time"
+            most = f", for up to {_percent(max(0.01, *shares.values()))} of the time"
             yield Disturbance(what + most, runs, busy, ((host_id, SHARED * best[host_id]),))
 
 

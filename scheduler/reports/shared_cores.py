@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select, union_all
+from sqlalchemy import Connection, func, select
 
-from models import Configuration, Run, Shift, Worker
-from scheduler.reports.scope import Scope, over, slowed
+from models import Shift, Worker
 
 BEST = 10  # of a host's measurements one in so many may be faster than its best, which is not to be a lucky moment
 SHARED = 1.25  # over its best: two looks at a core that nobody else uses differ by a few percent, others by a hundred
@@ -30,34 +30,21 @@ class Looks:
     wall_s: float = 0.0
     slowed_s: float = 0.0
 
+    def add(self, configuration: str, runs: int, wall_s: float, *, slow: bool) -> None:
+        """Take some more that were all slowed, or none of them."""
+        self.wall_s += wall_s
+        if slow:
+            self.slowed[configuration] += runs
+            self.slowed_s += wall_s
+
 
 def best_of(connection: Connection, host_id: int) -> float:
-    """What the reference takes on a host at its best, in whichever batch."""
-    of_shifts = select(Shift.reference_s).join(Worker, Worker.id == Shift.worker_id).where(Worker.host_id == host_id)
-    of_workers = select(Worker.reference_s).where(Worker.host_id == host_id)
-    measured = union_all(of_shifts.where(Shift.reference_s.is_not(None)), of_workers).subquery()
-    count = connection.scalar(select(func.count()).select_from(measured)) or 0
-    ordered = select(measured.c.reference_s).order_by(measured.c.reference_s)
-    return float(connection.execute(ordered.offset(count // BEST).limit(1)).scalar_one())
-
-
-def looked_at(connection: Connection, covered: Scope, bounds: dict[int, float]) -> dict[int, Looks]:
-    """Of each shift, the runs that have a look at their core. ``bounds``: seconds that a look may take, by host."""
-    slow = case((slowed(Run, bounds.items()), 1), else_=0)
-    columns = (Run.shift_id, Configuration.text, slow)
-    theirs = over(select(*columns, func.count(), func.sum(Run.wall_s)), covered)
-    rows = theirs.join(Configuration, Configuration.id == Run.configuration_id).where(
-        Run.shift_id.is_not(None), Run.reference_s.is_not(None)
-    )
-    found: defaultdict[int, Looks] = defaultdict(Looks)
-    shift_id: Any  # not NULL, as asked for
-    for shift_id, text, was_slow, count, wall_s in connection.execute(rows.group_by(*columns)):
-        looks = found[shift_id]
-        looks.wall_s += wall_s
-        if was_slow:
-            looks.slowed[text] += count
-            looks.slowed_s += wall_s
-    return found
+    """What the reference takes beside runs on a host at its best, in whichever batch; infinity where nothing tells."""
+    of_host = Shift.worker_id.in_(select(Worker.id).where(Worker.host_id == host_id))
+    measured = select(Shift.reference_s).where(of_host, Shift.reference_s.is_not(None))
+    count = connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
+    found = connection.scalar(measured.order_by(Shift.reference_s).offset(count // BEST).limit(1))
+    return inf if found is None else found
 
 
 def shares_around(shifts: list[Any], looks: dict[int, Looks]) -> dict[int, float]:
@@ -65,15 +52,16 @@ def shares_around(shifts: list[Any], looks: dict[int, Looks]) -> dict[int, float
     wall_s: defaultdict[int, float] = defaultdict(float)
     slowed_s: defaultdict[int, float] = defaultdict(float)
     for shift in shifts:
-        spans = _spans(shift)
+        spans, seen = _spans(shift), looks.get(shift.id, Looks())
         for span in spans:
-            wall_s[span] += looks[shift.id].wall_s / len(spans)
-            slowed_s[span] += looks[shift.id].slowed_s / len(spans)
+            wall_s[span] += seen.wall_s / len(spans)
+            slowed_s[span] += seen.slowed_s / len(spans)
     found = {}
     for shift in shifts:
         spans = _spans(shift)
         around = range(spans.start - 1, spans.stop + 1)
-        found[shift.id] = sum(slowed_s[span] for span in around) / sum(wall_s[span] for span in around)
+        solving_s = sum(wall_s[span] for span in around)
+        found[shift.id] = sum(slowed_s[span] for span in around) / solving_s if solving_s else 0.0
     return found
 
 

@@ -183,6 +183,15 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
     rows = json.loads(doubted("report", "--exclude-disturbed", "--format", "json").stdout)
     assert [row["configuration"] for row in rows] == ["cp-sat:workers=1"]
 
+    with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
+        database.execute("UPDATE run SET holds = 0 WHERE id = (SELECT min(id) FROM run WHERE solution IS NOT NULL)")
+    note(0.5, "cp-min-%")
+    note(0.5, "cp-sat%")
+    with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
+        database.execute("UPDATE shift SET steal = 0 WHERE id NOT IN (SELECT shift_id FROM run WHERE holds = 0)")
+    told = doubted("report", "--exclude-disturbed", code=1)
+    assert "1 run was WRONG" in told.stderr  # what it is in doubt for is its time
+
     note(0.5, "%")
     for form in ("table", "json"):
         told = doubted("report", "--exclude-disturbed", "--format", form, code=2)
@@ -210,6 +219,7 @@ def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_somethi
     found, doubts = runs("--exclude-disturbed")
     assert found == {"cp-min-size": 3, "cp-sat:workers=1": 3}
     assert "note: 3 runs that something disturbed are left out" in doubts
+    assert "batch 1: newest run" in doubts
 
 
 def test_an_experiment_has_no_disturbed_runs_to_leave_out(scheduler):

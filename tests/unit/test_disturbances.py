@@ -53,6 +53,7 @@ def shift(
     cores: str = "0",
     cpu_s: float | None = 0.8,
     looks: tuple[float | None, float | None] = (0.003, 0.003),
+    wall_s: float = 1.0,
     **told: Any,
 ) -> None:
     """A shift of two runs of a second. ``looks``: what the reference took beside each."""
@@ -66,7 +67,7 @@ def shift(
     }
     run |= {
         "stop": "finished",
-        "wall_s": 1.0,
+        "wall_s": wall_s,
         "cpu_s": cpu_s,
         "detail": "",
         "threads": threads,
@@ -118,16 +119,17 @@ def test_a_disturbance_is_told_with_the_runs_that_it_concerns(engine: Engine, st
 def test_a_host_is_measured_by_its_own_best(engine: Engine):
     shift(engine, 1, reference_s=0.0031)
     shift(engine, 2, worker=2, configuration=2, reference_s=0.0034)
+    shift(engine, 3, worker=2)
 
     assert told(engine) == ["warning: b was up to 13 % slower than at its best, while 2 runs took place: of cbc"]
 
 
 def test_a_host_s_best_is_no_lucky_moment(engine: Engine):
-    """It is what a tenth of its measurements are below: here those of thirteen shifts and a worker."""
+    """It is what a tenth of its shifts are below."""
     shift(engine, 1, looks=(0.0025, None), reference_s=0.0032)
     row: dict[str, Any] = QUIET | {"batch_id": 1, "worker_id": 1, "began_at": 0.0}
     with writing(engine) as connection:
-        connection.execute(insert(Shift), [row | {"id": at} for at in range(10, 21)])
+        connection.execute(insert(Shift), [row | {"id": at} for at in range(10, 18)])
         connection.execute(insert(Shift).values(row | {"id": 30, "reference_s": 0.0022}))
     assert told(engine) == []
 
@@ -148,8 +150,6 @@ def test_a_run_whose_core_others_used_is_told_and_left_out_alone(engine: Engine)
     shift(engine, 2, configuration=2, looks=(0.003, 0.0037))
     shift(engine, 3)
     shift(engine, 4, worker=2, looks=(None, 0.0058), reference_s=0.005)
-    with writing(engine) as connection:
-        connection.execute(update(Worker).where(Worker.id == 2).values(reference_s=0.005))
 
     (line,) = told(engine)
     assert line.startswith("warning: cores of a were at work for others too, such as another virtual machine ")
@@ -160,12 +160,20 @@ def test_a_run_whose_core_others_used_is_told_and_left_out_alone(engine: Engine)
 def test_where_others_used_the_cores_often_every_run_around_is_doubted(engine: Engine):
     shift(engine, 1, looks=(0.003, 0.0062), began_at=1000.0, seconds=4.0)
     shift(engine, 2, configuration=2, looks=(None, 0.003), began_at=1005.0, seconds=4.0)
-    shift(engine, 3, began_at=1050.0)
-    shift(engine, 4, worker=2, began_at=1000.0)
+    shift(engine, 3, looks=(None, None), began_at=1005.0, seconds=4.0)
+    shift(engine, 4, began_at=1050.0)
 
     (line,) = told(engine)
-    assert line.endswith(", for up to 33 % of the time, while 4 runs took place: of cbc, scip")
-    assert left(engine) == [5, 6, 7, 8]
+    assert line.endswith(", for up to 33 % of the time, while 6 runs took place: of cbc, scip")
+    assert left(engine) == [7, 8]
+
+
+def test_runs_that_took_no_time_are_no_share_of_it(engine: Engine):
+    shift(engine, 1, wall_s=0.0)
+    shift(engine, 2, wall_s=0.0, looks=(0.003, 0.0062), began_at=1000.0)
+
+    (line,) = told(engine)
+    assert line.endswith(", for up to 1 % of the time, while 1 run took place: of scip")
 
 
 def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: Engine):
