@@ -27,6 +27,7 @@ from workers.topology import beside
 SHIFT_S = 30.0
 FLUSH_S = 0.8
 AHEAD_S = 0.3  # how much work the keeper has in hand
+PATIENCE_S = 0.4  # more than that takes; a flush renews the lease, and notices that a batch was cancelled
 MOST_AHEAD = 200
 PAUSE_S = 0.05  # between two looks for answers: each look costs as much as a row does
 ATTEMPTS = 3  # of a run that takes its worker with it
@@ -133,8 +134,8 @@ class Shift:
 
     @property
     def _patience_s(self) -> float:
-        """How long a flush that is due waits for the end of a round; not for ever, as the lease is to be renewed."""
-        return FLUSH_S if self._cage.in_turns and self._out else 0.0
+        """How long a flush that is due waits for the end of a round: not for that of a long run."""
+        return PATIENCE_S if self._cage.in_turns and self._out else 0.0
 
     def _hand_out(self, wanted: bool) -> bool:
         """Keep the keeper in work; one run at a time, marked before it starts, when the shard is suspect."""

@@ -171,11 +171,11 @@ def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet
 def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
     fleet.start("other")
     fleet.wait_for_workers()
-    fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "5s")
+    fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "12s")
     until(lambda: fleet.value("SELECT count(*) FROM shard WHERE state = 'leased'") == 2 and len(fleet.solving()) == 2)
 
     told = fleet.command("cancel").stdout
-    until(lambda: not fleet.solving(), 3)
+    until(lambda: not fleet.solving(), 9)
 
     assert "2 runs dropped" in told
     assert "nothing left to drop" in fleet.command("cancel").stdout
