@@ -19,7 +19,7 @@ from models import Shift, Worker
 BEST = 10  # of a host's measurements one in so many may be faster than its best, which is not to be a lucky moment
 SHARED = 1.25  # over its best: two looks at a core that nobody else uses differ by a few percent, others by a hundred
 OFTEN = 0.20  # of the time around a run
-AROUND_S = 5.0
+AROUND_S = 10.0
 
 
 @dataclass(slots=True)
