@@ -1,7 +1,7 @@
 """Which runs had a core that somebody else used too, where no counter of the kernel tells: by looks beside each run.
 
 See `workers.speed`. A look that took longer than the host's bound puts its run in doubt. Where that is so for more than
-a fifth of the time, it puts every run around in doubt: whoever is at work there for so long uses the caches and the
+a tenth of the time, it puts every run around in doubt: whoever is at work there for so long uses the caches and the
 memory of the host in between, too.
 """
 
@@ -18,7 +18,7 @@ from models import Shift, Worker
 
 BEST = 10  # of a host's measurements one in so many may be faster than its best, which is not to be a lucky moment
 SHARED = 1.25  # over its best: two looks at a core that nobody else uses differ by a few percent, others by a hundred
-OFTEN = 0.20  # of the time around a run
+OFTEN = 0.10  # of the time around a run: it doubles, so that the host was a tenth slower on average
 AROUND_S = 10.0
 
 
