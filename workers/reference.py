@@ -1,7 +1,7 @@
 """The reference on a core that is leased for it, as a process of its own that keeps to the core.
 
 It begins when its standard input ends, and tells ``{"reference_s": …, "core": …}``; where it finds no core free, it
-does without, and tells null.
+measures wherever it runs, and tells no core.
 """
 
 from __future__ import annotations

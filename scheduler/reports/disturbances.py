@@ -152,7 +152,7 @@ def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int
         busy = frozenset(shift_id for shift_id, share in shares.items() if share > OFTEN)
         runs: Counter[str] = Counter()
         for shift in here:
-            runs.update(ran[shift.id] if shift.id in busy else looks[shift.id].slowed)
+            runs.update(ran[shift.id] if shift.id in busy else looks.get(shift.id, Looks()).slowed)
         if runs.total():
             what = (
                 f"cores of {here[0].name} were at work for others too, such as another virtual machine that shares them"
