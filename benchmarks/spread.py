@@ -1,19 +1,21 @@
 """How far apart the medians of one batch are when it is run again and again, alone and beside a neighbour.
 
-    python -m benchmarks.spread [--alone] [--runs 24] [--puzzles 95]
+    python -m benchmarks.spread [--only permuted|alone] [--runs 24] [--most 96] [--puzzles 95]
 
 The batch has each puzzle ten times, in an order shuffled by its seed, and its solves have leases of cores. In turns
 it is run as it is, permuted (each repeat under another symmetry), and in a new order and permuted anew, so that luck
-has its part. Then, unless told otherwise (`--alone`), permuted, while another batch is at work on the host all the
-time:
+has its part. Then, permuted, while another batch is at work on the host all the time:
 
 1. without leases: the two do not know of each other's cores;
 2. with leases: host-wide, so that no two solves share a core.
 
 Printed is, for each configuration, the largest median over the smallest, of all its runs and of those that the report
 does not call disturbed; and the median of medians over that of the permuted runs alone. Where more than half of a batch
-was disturbed, the rest tells nothing. The targets, for what is undisturbed: a spread of at most 1.10 of the permuted
-batch, alone and beside the neighbour with leases, and there at most 10 % more than alone.
+was disturbed, the rest tells nothing: the batch is run again, beyond 24 times, until so many were undisturbed, or there
+are as many as there may be. The targets, for what is undisturbed: a spread of at most 1.10 of the permuted batch, alone
+and beside the neighbour with leases, and there at most 10 % more than alone.
+
+`--only permuted` runs nothing but the permuted batch, `--only alone` nothing beside a neighbour.
 """
 
 from __future__ import annotations
@@ -81,38 +83,43 @@ BESIDE = (Regime("beside a neighbour, permuted, without leases", leases=False, p
 def main() -> int:
     """Return 0 when the target was reached."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spread", description=__doc__)
-    parser.add_argument("--runs", type=int, default=24, help="of the batch under each regime")
+    parser.add_argument("--runs", type=int, default=24, help="undisturbed ones of the batch under each regime")
+    parser.add_argument("--most", type=int, default=96, help="runs of the batch under each regime")
     parser.add_argument("--puzzles", type=int, default=95, help="of the set hard")
-    parser.add_argument("--alone", action="store_true", help="no neighbour")
+    parser.add_argument("--only", choices=("permuted", "alone"), help="fewer regimes")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the neighbour is ended, too
     facts = host_facts()
     print(f"{facts['processor']}, {facts['cores']} cores, load when this began: {os.getloadavg()[0]:.2f}", flush=True)
+    alone, beside = (PERMUTED,) if asked.only == "permuted" else ALONE, () if asked.only else BESIDE
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="spread-") as folder:  # what there is, is told
-        rounds(ALONE, asked.runs, asked.puzzles, Path(folder))
-        if not asked.alone:
+        rounds(alone, asked, Path(folder))
+        if beside:
             with neighbour(Path(folder)):
-                rounds(BESIDE, asked.runs, asked.puzzles, Path(folder))
-    print(f"\nmedians of {REPEATS} × {asked.puzzles} puzzles of hard, {asked.runs} runs of the batch each\n")
-    print("\n".join(map(str, ALONE if asked.alone else (*ALONE, *BESIDE))))
-    return 0 if all(reached(text, asked.alone) for text in CONFIGURATIONS) else 1
+                rounds(beside, asked, Path(folder))
+    print(f"\nmedians of {REPEATS} × {asked.puzzles} puzzles of hard\n")
+    print("\n".join(map(str, (*alone, *beside))))
+    return 0 if all(reached(text, (PERMUTED, LEASED) if beside else (PERMUTED,)) for text in CONFIGURATIONS) else 1
 
 
-def reached(text: str, alone: bool) -> bool:
+def reached(text: str, aims: tuple[Regime, ...]) -> bool:
     """Whether a configuration kept to the targets, in runs of which enough were undisturbed."""
-    permuted, leased = PERMUTED.undisturbed[text], LEASED.undisturbed[text]
-    for found in (permuted,) if alone else (permuted, leased):
-        if len(found) < FEWEST or max(found) > TARGET * min(found):
-            return False
-    return alone or median(leased) <= TARGET * median(permuted)
+    found = [regime.undisturbed[text] for regime in aims]
+    if any(len(medians) < FEWEST or max(medians) > TARGET * min(medians) for medians in found):
+        return False
+    return median(found[-1]) <= TARGET * median(found[0])
 
 
-def rounds(regimes: tuple[Regime, ...], runs: int, puzzles: int, folder: Path) -> None:
-    """Run the batch so often under each regime, in turns."""
-    for number in range(runs):
-        for regime in regimes:
-            run(regime, number, puzzles, folder)
-        print(f"{number + 1} of {runs}", file=sys.stderr, flush=True)
+def rounds(regimes: tuple[Regime, ...], asked: argparse.Namespace, folder: Path) -> None:
+    """Run the batch so often under each regime, in turns, and on where what a target is for was disturbed."""
+    aims = [regime for regime in regimes if regime in (PERMUTED, LEASED)]
+    number = calm = 0
+    while number < asked.runs or (calm < asked.runs and number < asked.most):
+        for regime in regimes if number < asked.runs else aims:
+            run(regime, number, asked.puzzles, folder)
+        number += 1
+        calm = min(len(aim.undisturbed[text]) for aim in aims for text in CONFIGURATIONS)
+        print(f"{number} of {asked.runs} to {asked.most}, {calm} undisturbed", file=sys.stderr, flush=True)
 
 
 def run(regime: Regime, number: int, puzzles: int, folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 
-from models import Batch, Configuration, Host, Run, Worker
+from models import Batch, Configuration, Host, Run, Shift, Worker
 from models.engine import reading
 
 FACTS = {
@@ -32,7 +32,7 @@ def told(engine: Engine, earlier: int, later: int) -> list[str]:
         found = [*_versions(connection, earlier, later), *_hosts(connection, earlier, later)]
         if not found:
             found = [f"same machine, versions and limits as batch {earlier}"]
-        return [*found, *_times(connection, earlier, later)]
+        return [*found, *_speeds(connection, earlier, later), *_times(connection, earlier, later)]
 
 
 def _versions(connection: Connection, earlier: int, later: int) -> Iterator[str]:
@@ -67,20 +67,36 @@ def _hosts(connection: Connection, earlier: int, later: int) -> Iterator[str]:
             yield f"warning: {words}: {_list(before[name])} then, {_list(after[name])} now"
     if before["name"] != after["name"]:
         yield f"warning: ran on {_list(before['name'])} then, on {_list(after['name'])} now"
-    slow, fast = sorted((min(before["reference_s"]), min(after["reference_s"])), reverse=True)
+
+
+def _speeds(connection: Connection, earlier: int, later: int) -> Iterator[str]:
+    """How fast the hosts were, by the reference at the best moment of each batch."""
+    before, after = (_reference_s(connection, batch_id) for batch_id in (earlier, later))
+    slow, fast = max(before, after), min(before, after)
     if fast and slow > fast * DRIFT:
-        which = "faster" if min(after["reference_s"]) == fast else "slower"
-        yield f"warning: a fixed computation is {(slow / fast - 1) * 100:.0f} % {which} now: the machine differs"
+        which = "faster" if after == fast else "slower"
+        yield (
+            f"warning: a fixed computation is {(slow / fast - 1) * 100:.0f} % {which} now: "
+            "the times compare machines, or what else was at work on them"
+        )
+
+
+def _reference_s(connection: Connection, batch_id: int) -> float:
+    """The fastest reference of those that a batch's workers took when they started and beside its runs."""
+    workers = select(Run.worker_id).where(Run.batch_id == batch_id).distinct()
+    of_workers = select(func.min(Worker.reference_s)).where(Worker.id.in_(workers))
+    of_shifts = select(func.min(Shift.reference_s)).where(Shift.batch_id == batch_id)
+    found = (connection.scalar(of_workers), connection.scalar(of_shifts))
+    return min(reference_s for reference_s in found if reference_s is not None)
 
 
 def _facts(connection: Connection, batch_id: int) -> dict[str, set[Any]]:
     """What the hosts of a batch were, each fact with every value that it had."""
     workers = select(Run.worker_id).where(Run.batch_id == batch_id).distinct()
-    query = select(Host.name, Host.facts, Worker.reference_s).join(Worker, Worker.host_id == Host.id)
-    found: dict[str, set[Any]] = {name: set() for name in ("name", "reference_s", *FACTS)}
-    for name, facts, reference_s in connection.execute(query.where(Worker.id.in_(workers))):
+    query = select(Host.name, Host.facts).join(Worker, Worker.host_id == Host.id)
+    found: dict[str, set[Any]] = {name: set() for name in ("name", *FACTS)}
+    for name, facts in connection.execute(query.where(Worker.id.in_(workers))):
         found["name"].add(name)
-        found["reference_s"].add(reference_s)
         for fact in FACTS.keys() & facts.keys():
             found[fact].add(facts[fact])
     return found

@@ -22,6 +22,7 @@ limit = 2
 CHANGES = (
     "UPDATE host SET facts = json_set(facts, '$.processor', 'Z80', '$.cores', 99), digest = 'another'",
     """UPDATE worker SET versions = json_set(versions, '$."legacy-cp"', '1.0'), reference_s = 9""",
+    "UPDATE shift SET reference_s = 9",
     "UPDATE batch SET versions = json_set(versions, '$.cagematch', '0.0.1')",
 )
 
@@ -99,7 +100,20 @@ def test_what_is_not_as_it_was_is_told(scheduler):
     assert "warning: cores: 99 then, " in told
     assert "warning: legacy-cp was 1.0, and is " in told
     assert "warning: cagematch was 0.0.1, and is " in told
-    assert "faster now: the machine differs" in told
+    assert "faster now: the times compare machines" in told
+    assert "same machine" not in told
+
+
+def test_a_machine_that_was_slower_is_the_same_machine(scheduler):
+    scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size")
+    with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
+        database.execute("UPDATE worker SET reference_s = 9")
+        database.execute("UPDATE shift SET reference_s = 9")
+
+    told = scheduler("rerun", 1).stderr
+
+    assert "same machine, versions and limits as batch 1" in told
+    assert "faster now: the times compare machines, or what else was at work on them" in told
 
 
 def test_a_batch_without_runs_is_done_again_without_a_comparison(scheduler):
