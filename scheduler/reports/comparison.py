@@ -4,7 +4,8 @@ A configuration that fails a puzzle of a set is *disqualified* there, as in the 
 are no measure of the set. Times are wall seconds of build and solve of every run, those that failed included, but for
 what a backend does not support: there was no run. ``x best`` is the mean over the lowest mean of a configuration that
 is not disqualified. One that has not run on every puzzle that another has run on is not compared, and comes after
-those that have: ``40 of 95``.
+those that have: ``40 of 95``. Where runs are left out, a puzzle that a configuration has none left of is left out for
+all; but one that lost most of its puzzles takes none from the others, and is not compared.
 
 ::
 
@@ -35,7 +36,7 @@ from sqlalchemy import Connection
 
 from problems.outcome import DECIDED, Task, Word
 from scheduler.reports.columns import FAILED, columns_of, key
-from scheduler.reports.runs import Judged, judged, sizes
+from scheduler.reports.runs import Judged, judged, lost, sizes
 from scheduler.reports.scope import Scope
 from scheduler.reports.sizes import Made, words
 from scheduler.reports.statistics import mean, median, percentile
@@ -54,8 +55,26 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
     found: defaultdict[tuple[str, Task], Group] = defaultdict(lambda: defaultdict(list))
     for run in judged(connection, covered):
         found[run.set_name, run.task][run.configuration].append(run)
-    models = sizes(connection, covered)
-    return [_table(*of, found[of], models) for of in sorted(found)]
+    models, gone = sizes(connection, covered), lost(connection, covered)
+    return [_table(*of, *_in_common(found[of], gone), models) for of in sorted(found)]
+
+
+def _in_common(group: Group, gone: dict[str, set[int]]) -> tuple[Group, int]:
+    """The runs but for those of puzzles that a configuration has lost, and how many such puzzles there are.
+
+    ``gone``: of each configuration the puzzles of which every run is left out.
+    """
+    kept = {configuration: {run.puzzle_id for run in runs} for configuration, runs in group.items()}
+    every = set[int]().union(*kept.values())
+    without: set[int] = set()
+    for configuration, puzzles in kept.items():
+        here = gone.get(configuration, set()) & every
+        if len(here) <= len(puzzles):
+            without |= here
+    if without == every:
+        return group, 0
+    left = {c: [run for run in runs if run.puzzle_id not in without] for c, runs in group.items()}
+    return {c: runs for c, runs in left.items() if runs}, len(without)
 
 
 def failures(found: list[Table]) -> int:
@@ -63,20 +82,22 @@ def failures(found: list[Table]) -> int:
     return len({run for table in found for run in table.failed})
 
 
-def _table(name: str, task: Task, group: Group, models: dict[int, Made]) -> Table:
-    puzzles = {c: len({run.puzzle_id for run in runs}) for c, runs in group.items()}
-    most = max(puzzles.values())
+def _table(name: str, task: Task, group: Group, without: int, models: dict[int, Made]) -> Table:
+    puzzles = {c: {run.puzzle_id for run in runs} for c, runs in group.items()}
+    every = set[int]().union(*puzzles.values())
     rows = [_row(configuration, runs) | _size(runs, models) for configuration, runs in group.items()]
-    whole = {row["configuration"] for row in rows if puzzles[row["configuration"]] == most}
+    whole = {configuration for configuration, ran in puzzles.items() if ran == every}
     fair = [row for row in rows if row["configuration"] in whole and not _failed(row)]
     best = min((row["mean_ms"] for row in fair), default=None)
     for row in rows:
         row["ratio"] = round(row["mean_ms"] / best, DIGITS) if best and row in fair else None
         row["note"] = _note(row)
         if row["configuration"] not in whole:
-            row["note"] = f"{puzzles[row['configuration']]} of {most}"
+            row["note"] = f"{len(puzzles[row['configuration']])} of {len(every)}"
     rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
-    about = f"{most} puzzle{'s' * (most != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
+    about = f"{len(every)} puzzle{'s' * (len(every) != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
+    if without:
+        about += f", without {without} of which a configuration has no undisturbed run"
     failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
     return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
 

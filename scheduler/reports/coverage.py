@@ -127,15 +127,17 @@ def _disturbed(connection: Connection, covered: Scope) -> list[str]:
 
 
 def disturbed_left_out(connection: Connection, covered: Scope) -> str:
-    """A note of how many runs of the batches something disturbed."""
+    """A note of how many runs of the batches something disturbed, and of which configurations it was every one."""
     every = replace(covered, newest=False)
-    runs, left = (connection.scalar(over(select(func.count()), these)) or 0 for these in (every.whole(), every))
-    were = (
-        "1 run that something disturbed is"
-        if runs - left == 1
-        else f"{runs - left:,} runs that something disturbed are"
+    by_name = select(Configuration.text, func.count()).group_by(Configuration.text)
+    runs, left = (
+        dict(map(tuple, connection.execute(over(by_name, these).join(Configuration))))
+        for these in (every.whole(), every)
     )
-    return f"note: {were} left out"
+    out = sum(runs.values()) - sum(left.values())
+    were = "1 run that something disturbed is" if out == 1 else f"{out:,} runs that something disturbed are"
+    none = ", ".join(sorted(runs.keys() - left.keys()))
+    return f"note: {were} left out" + (f", of {none} all of them" if none else "")
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:

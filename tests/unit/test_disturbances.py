@@ -223,6 +223,16 @@ def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
     assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out"
 
 
+def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, configuration=2, steal=0.5)
+
+    with reading(engine) as connection:
+        calm = undisturbed(connection, Scope((1,), newest=False))
+
+    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out, of cbc all of them"
+
+
 def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
     shift(engine, 1, steal=0.5)
     shift(engine, 2)

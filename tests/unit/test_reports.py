@@ -33,7 +33,7 @@ from scheduler.reports import comparison
 from scheduler.reports.coverage import coverage
 from scheduler.reports.formats import as_csv, as_json, as_markdown, safe
 from scheduler.reports.runs import exported
-from scheduler.reports.scope import scope
+from scheduler.reports.scope import Scope, scope
 from scheduler.reports.statistics import mean, median, percentile
 from scheduler.reports.table import Table, chosen, show
 
@@ -275,6 +275,52 @@ def test_repeats_compare_by_their_mean(bench):
     assert rows(table)["cp-sat"]["runs"] == 2
     assert rows(table)["scip"]["ratio"] == 2
     assert table.title == "hard  1 puzzle"
+
+
+def test_as_many_puzzles_are_not_the_same_puzzles(bench):
+    for name, puzzles in (("cp-sat", [1, 2]), ("scip", [2, 3])):
+        batch = bench.batch([bench.set("hard", [1, 2, 3])])
+        bench.runs(batch, name, dict.fromkeys(puzzles, (SOLVED, 5)))
+
+    (table,) = bench.tables()
+
+    assert table.about == "3 puzzles"
+    assert [(row["note"], row["ratio"]) for row in table.rows] == [("2 of 3", None)] * 2
+
+
+def without(bench: Bench, slow: dict[str, list[int]], puzzles: list[int]) -> Table:
+    """The comparison of runs of 5 ms without those that took longer beside the reference: puzzles by configuration."""
+    batch = bench.batch([bench.set("hard", puzzles)])
+    for name, of in slow.items():
+        bench.runs(
+            batch, name, {puzzle: (SOLVED | {"reference_s": 9.0 if puzzle in of else 1.0}, 5) for puzzle in puzzles}
+        )
+    with reading(bench.engine) as connection:
+        (table,) = comparison.tables(connection, Scope((batch,), newest=False, bounds=((1, 2.0),)))
+    return table
+
+
+def test_what_one_lost_to_a_disturbance_is_left_out_for_all(bench):
+    table = without(bench, {"cp-sat": [1], "scip": [1, 2], "cbc": []}, [1, 2, 3, 4])
+
+    assert table.about == "2 puzzles, without 2 of which a configuration has no undisturbed run"
+    assert [(row["runs"], row["ratio"], row["note"]) for row in table.rows] == [(2, 1.0, None)] * 3
+
+
+def test_who_lost_most_takes_nothing_from_the_others(bench):
+    table = without(bench, {"cp-sat": [1], "scip": [1, 2, 3]}, [1, 2, 3, 4])
+
+    assert table.about == "3 puzzles"
+    assert {name: (row["ratio"], row["note"]) for name, row in rows(table).items()} == {
+        "cp-sat": (1.0, None),
+        "scip": (None, "1 of 3"),
+    }
+
+
+def test_where_configurations_lost_what_the_others_kept_nothing_is_compared(bench):
+    table = without(bench, {"cp-sat": [1, 2], "scip": [3, 4]}, [1, 2, 3, 4])
+
+    assert [(row["runs"], row["ratio"], row["note"]) for row in table.rows] == [(2, None, "2 of 4")] * 2
 
 
 def test_coverage_tells_of_batches_hosts_and_what_is_missing(bench):
