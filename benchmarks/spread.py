@@ -1,8 +1,8 @@
 """How far apart the medians of one batch are when it is run again and again, alone and beside a neighbour.
 
-    python -m benchmarks.spread [--only permuted|alone] [--runs 24] [--most 96] [--puzzles 95]
+    python -m benchmarks.spread [--only permuted|alone] [--runs 24] [--most 96] [--puzzles 95] [--repeat 30]
 
-The batch has each puzzle ten times, in an order shuffled by its seed, and its solves have leases of cores. In turns
+The batch has each puzzle thirty times, in an order shuffled by its seed, and its solves have leases of cores. In turns
 it is run as it is, permuted (each repeat under another symmetry), and in a new order and permuted anew, so that luck
 has its part. Then, permuted, while another batch is at work on the host all the time:
 
@@ -11,9 +11,12 @@ has its part. Then, permuted, while another batch is at work on the host all the
 
 Printed is, for each configuration, the largest median over the smallest, of all its runs and of those that the report
 does not call disturbed; and the median of medians over that of the permuted runs alone. Where more than half of a batch
-was disturbed, the rest tells nothing: the batch is run again, beyond 24 times, until so many were undisturbed, or there
-are as many as there may be. The targets, for what is undisturbed: a spread of at most 1.10 of the permuted batch, alone
-and beside the neighbour with leases, and there at most 10 % more than alone.
+was disturbed, the rest tells nothing: where there is a target, the batch is run on until as many were undisturbed as
+were asked for, or it has been run as often as it may (`--most`).
+
+The targets, for what is undisturbed: a spread of at most 1.10 of the permuted batch, alone and beside the neighbour with
+leases, and there at most 10 % more than alone. On a host that others use a short batch may have its luck as a whole: a
+batch of ten repeats takes ten seconds, one of thirty half a minute.
 
 `--only permuted` runs nothing but the permuted batch, `--only alone` nothing beside a neighbour.
 """
@@ -40,7 +43,6 @@ CONFIGURATIONS = ("cp-sat-fast", "cp-min-size", "scip")
 NEIGHBOUR = ("scip", "cp-sat-fast")
 NEIGHBOUR_REPEATS = "20"  # it is over and begins anew a few times a minute, and cores change hands every second or so
 SCHEDULER = (sys.executable, "-P", "-c", "from scheduler.cli import main; main()")
-REPEATS = 10
 TARGET = 1.10
 FEWEST = 3  # undisturbed runs, or nothing can be said
 Medians = dict[str, list[float]]
@@ -83,9 +85,12 @@ BESIDE = (Regime("beside a neighbour, permuted, without leases", leases=False, p
 def main() -> int:
     """Return 0 when the target was reached."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spread", description=__doc__)
-    parser.add_argument("--runs", type=int, default=24, help="undisturbed ones of the batch under each regime")
-    parser.add_argument("--most", type=int, default=96, help="runs of the batch under each regime")
+    parser.add_argument("--runs", type=int, default=24, help="of the batch under each regime")
+    parser.add_argument(
+        "--most", type=int, default=96, help="where fewer than RUNS were undisturbed, under those that have a target"
+    )
     parser.add_argument("--puzzles", type=int, default=95, help="of the set hard")
+    parser.add_argument("--repeat", type=int, default=30, help="of each puzzle in the batch")
     parser.add_argument("--only", choices=("permuted", "alone"), help="fewer regimes")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the neighbour is ended, too
@@ -97,7 +102,7 @@ def main() -> int:
         if beside:
             with neighbour(Path(folder)):
                 rounds(beside, asked, Path(folder))
-    print(f"\nmedians of {REPEATS} × {asked.puzzles} puzzles of hard\n")
+    print(f"\nmedians of {asked.repeat} × {asked.puzzles} puzzles of hard\n")
     print("\n".join(map(str, (*alone, *beside))))
     return 0 if all(reached(text, (PERMUTED, LEASED) if beside else (PERMUTED,)) for text in CONFIGURATIONS) else 1
 
@@ -116,23 +121,23 @@ def rounds(regimes: tuple[Regime, ...], asked: argparse.Namespace, folder: Path)
     number = calm = 0
     while number < asked.runs or (calm < asked.runs and number < asked.most):
         for regime in regimes if number < asked.runs else aims:
-            run(regime, number, asked.puzzles, folder)
+            run(regime, number, asked, folder)
         number += 1
         calm = min(len(aim.undisturbed[text]) for aim in aims for text in CONFIGURATIONS)
         print(f"{number} of {asked.runs} to {asked.most}, {calm} undisturbed", file=sys.stderr, flush=True)
 
 
-def run(regime: Regime, number: int, puzzles: int, folder: Path) -> None:
+def run(regime: Regime, number: int, asked: argparse.Namespace, folder: Path) -> None:
     """Run the batch once, in the database of all, which knows its host at its best, and note the batch's medians."""
     locks = folder / ("locks" if regime.leases else "locks of its own")
     solvers = [word for text in CONFIGURATIONS for word in ("-s", text)]
-    how = ["--limit", str(puzzles), "--repeat", str(REPEATS), *regime.options(number)]
+    how = ["--limit", str(asked.puzzles), "--repeat", str(asked.repeat), *regime.options(number)]
     name = f"{regime.name}, {number}"
     scheduler(folder, locks, "submit", "hard", "--name", name, *how, *solvers)
     for medians, options in ((regime.all, ()), (regime.undisturbed, ("--exclude-disturbed",))):
         told = scheduler(folder, locks, "report", name, "--format", "json", *options)
         for row in json.loads(told) if told else ():
-            if 2 * row["runs"] >= puzzles * REPEATS:
+            if 2 * row["runs"] >= asked.puzzles * asked.repeat:
                 medians[row["configuration"]].append(row["median_ms"])
 
 

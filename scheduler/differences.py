@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, func, select
 
 from models import Batch, Configuration, Host, Run, Shift, Worker
 from models.engine import reading
+from scheduler.reports.shared_cores import best_where
 
 FACTS = {
     "processor": "processor",
@@ -29,10 +30,12 @@ def told(engine: Engine, earlier: int, later: int) -> list[str]:
         for batch_id in (earlier, later):
             if connection.scalar(select(Run.id).where(Run.batch_id == batch_id).limit(1)) is None:
                 return [f"batch {batch_id} has no runs that could be compared"]
-        found = [*_versions(connection, earlier, later), *_hosts(connection, earlier, later)]
+        hosts = list(_hosts(connection, earlier, later))
+        found = [*_versions(connection, earlier, later), *hosts]
         if not found:
             found = [f"same machine, versions and limits as batch {earlier}"]
-        return [*found, *_speeds(connection, earlier, later), *_times(connection, earlier, later)]
+        speeds = _speeds(connection, earlier, later, same=not hosts)
+        return [*found, *speeds, *_times(connection, earlier, later)]
 
 
 def _versions(connection: Connection, earlier: int, later: int) -> Iterator[str]:
@@ -69,25 +72,23 @@ def _hosts(connection: Connection, earlier: int, later: int) -> Iterator[str]:
         yield f"warning: ran on {_list(before['name'])} then, on {_list(after['name'])} now"
 
 
-def _speeds(connection: Connection, earlier: int, later: int) -> Iterator[str]:
-    """How fast the hosts were, by the reference at the best moment of each batch."""
+def _speeds(connection: Connection, earlier: int, later: int, *, same: bool) -> Iterator[str]:
+    """How fast the hosts were at their best during each batch, by the reference. ``same``: as far as facts tell."""
     before, after = (_reference_s(connection, batch_id) for batch_id in (earlier, later))
     slow, fast = max(before, after), min(before, after)
     if fast and slow > fast * DRIFT:
         which = "faster" if after == fast else "slower"
-        yield (
-            f"warning: a fixed computation is {(slow / fast - 1) * 100:.0f} % {which} now: "
-            "the times compare machines, or what else was at work on them"
-        )
+        why = "something else may have been at work there" if same else "the machines differ"
+        yield f"warning: a fixed computation is {(slow / fast - 1) * 100:.0f} % {which} now: {why}"
 
 
 def _reference_s(connection: Connection, batch_id: int) -> float:
-    """The fastest reference of those that a batch's workers took when they started and beside its runs."""
+    """Of what was measured beside its runs; where nothing was, when its workers started."""
+    found = best_where(connection, Shift.batch_id == batch_id)
+    if found is not None:
+        return found
     workers = select(Run.worker_id).where(Run.batch_id == batch_id).distinct()
-    of_workers = select(func.min(Worker.reference_s)).where(Worker.id.in_(workers))
-    of_shifts = select(func.min(Shift.reference_s)).where(Shift.batch_id == batch_id)
-    found = (connection.scalar(of_workers), connection.scalar(of_shifts))
-    return min(reference_s for reference_s in found if reference_s is not None)
+    return connection.scalar(select(func.min(Worker.reference_s)).where(Worker.id.in_(workers))) or 0.0
 
 
 def _facts(connection: Connection, batch_id: int) -> dict[str, set[Any]]:

@@ -92,6 +92,10 @@ def load(
         if isinstance(entry, Misread):
             loaded.faults.append(Fault(source.shown, *entry))
             continue
+        if entry.kind not in (None, kind):
+            other = f"a puzzle of kind {entry.kind!r}, expected {kind!r}"
+            loaded.faults.append(Fault(source.shown, entry.line, None, other))
+            continue
         try:
             text = parse(entry.text)
         except PuzzleError as error:

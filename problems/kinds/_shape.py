@@ -50,6 +50,9 @@ def shape_of(text: str) -> tuple[Shape, int, int]:
     """The shape that a text has, and where its cells begin and end; PuzzleError when none fits its length."""
     if len(text) == 81:
         return SQUARE_9, 0, 81
+    if text.startswith("{"):
+        told = 'in JSON lines {"puzzle": "53..7…"}, with "kind" where it is no Sudoku'
+        raise PuzzleError(f"found an object, expected the cells as a text: {told}", 0)
     letters, box, start = _prefixes(text)
     options = "".join(option for option in OPTIONS if option in letters)
     count = len(text) - start

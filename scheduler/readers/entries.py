@@ -12,7 +12,8 @@ KIND = re.compile(r"\s*#\s*kind:\s*(\S+)\s*", re.IGNORECASE)
 class Entry(NamedTuple):
     """A puzzle's text as the file has it. ``line`` and ``column`` (1-based) are where it starts.
 
-    ``places`` holds (line, column) for each character where the text was put together from several lines.
+    ``places`` holds (line, column) for each character where the text was put together from several lines, or does not
+    stand in one as it is. ``kind``: what the puzzle says that it is, where it says so itself.
     """
 
     line: int
@@ -20,6 +21,7 @@ class Entry(NamedTuple):
     text: str
     label: str
     places: tuple[tuple[int, int], ...] = ()
+    kind: str | None = None
 
     def place(self, offset: int | None) -> tuple[int, int | None]:
         """Where a character of the text stands in the file; just the line when none is meant."""

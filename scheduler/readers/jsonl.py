@@ -3,10 +3,11 @@
 ::
 
     {"id": "a label", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 15}, ...]}
+    {"kind": "sudoku", "puzzle": "53..7....6..195..."}
 
-``id`` or ``label`` is the label. ``kind`` names the kind; without it, what has cages is a killer. Blank lines and lines
-that start with ``#`` are passed over. A label's NUL and half characters, which no database stores, are
-question marks.
+The puzzle is the text that is called so, or else the whole object, as of what has cages. ``id`` or ``label`` is the
+label. ``kind`` names the kind; without it, what has cages is a killer. Blank lines and lines that start with ``#`` are
+passed over. A label's NUL and half characters, which no database stores, are question marks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from scheduler.readers.entries import Entry, Misread, Told, told_kind
 
+LABEL = ("label", "id")
 UNSTORED = re.compile("[\0\ud800-\udfff]")
 
 
@@ -45,7 +47,25 @@ def read(content: list[str]) -> Iterator[Entry | Misread]:
         elif not isinstance(found, dict):
             yield Misread(number, column, f"found {text[:20]!r}, expected an object in braces")
         else:
-            yield Entry(number, column, text, UNSTORED.sub("?", str(found.get("label", found.get("id", "")))))
+            yield _entry(number, column, text, found)
+
+
+def _entry(number: int, column: int, text: str, found: dict[str, Any]) -> Entry | Misread:
+    label, kind = UNSTORED.sub("?", _label(found)), found.get("kind")
+    named = None if kind is None else str(kind)
+    if "cages" in found or "puzzle" not in found:
+        return Entry(number, column, text, label, kind=named)
+    puzzle = found["puzzle"]
+    if not isinstance(puzzle, str):
+        return Misread(number, None, f'"puzzle" is {json.dumps(puzzle)[:20]}, expected a text')
+    inside = text.find(f'"{puzzle}"', text.find('"puzzle"'))
+    if inside < 0:  # written with escapes
+        return Entry(number, column, puzzle, label, ((number, column),) * len(puzzle), named)
+    return Entry(number, column + inside + 1, puzzle, label, kind=named)
+
+
+def _label(found: dict[str, Any]) -> str:
+    return next((str(found[name]) for name in LABEL if found.get(name) is not None), "")
 
 
 def _objects(content: list[str]) -> Iterator[tuple[int, int, str]]:

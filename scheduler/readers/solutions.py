@@ -121,15 +121,12 @@ def _objects(content: list[str]) -> Iterator[Pair | Misread]:
 
 
 def _object(entry: Entry, line: str) -> Pair | Misread:
-    told = json.loads(entry.text)
-    named, puzzle = told.get("kind"), told.get("puzzle", entry.text)
-    if not isinstance(puzzle, str):
-        return Misread(entry.line, None, f'"puzzle" is {str(puzzle)[:20]}, expected a text')
+    told = json.loads(line.strip())
     parts = _parts(told.get("solution"))
     if parts is None:
         return Misread(entry.line, None, f'"solution" is {str(told["solution"])[:20]}, expected a text, rows or values')
-    kind, repairs = None if named is None else str(named), told.get("task") == REPAIR
-    return Pair(entry.line, _column(line, puzzle), kind, puzzle, parts, entry.label, repairs=repairs)
+    column, repairs = None if entry.places else entry.column, told.get("task") == REPAIR
+    return Pair(entry.line, column, entry.kind, entry.text, parts, entry.label, repairs=repairs)
 
 
 def _followed(fault: Misread, line: str) -> Pair | None:

@@ -3,9 +3,9 @@
 A configuration that fails a puzzle of a set is *disqualified* there, as in the original comparison: its times
 are no measure of the set. Times are wall seconds of build and solve of every run, those that failed included, but for
 what a backend does not support: there was no run. ``x best`` is the mean over the lowest mean of a configuration that
-is not disqualified. One that has not run on every puzzle that another has run on is not compared, and comes after
-those that have: ``40 of 95``. Where runs are left out, a puzzle that a configuration has none left of is left out for
-all; but one that lost most of its puzzles takes none from the others, and is not compared.
+is not disqualified, each puzzle's runs by their mean. One that has not run on every puzzle that another has run on is
+not compared, and comes after those that have: ``40 of 95``. Where runs are left out, those that have some of half the
+puzzles are compared, by the puzzles that all of them have: ``95 puzzles, x best by the 88 that all have``.
 
 ::
 
@@ -36,7 +36,7 @@ from sqlalchemy import Connection
 
 from problems.outcome import DECIDED, Task, Word
 from scheduler.reports.columns import FAILED, columns_of, key
-from scheduler.reports.runs import Judged, judged, lost, sizes
+from scheduler.reports.runs import Judged, judged, sizes
 from scheduler.reports.scope import Scope
 from scheduler.reports.sizes import Made, words
 from scheduler.reports.statistics import mean, median, percentile
@@ -55,26 +55,8 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
     found: defaultdict[tuple[str, Task], Group] = defaultdict(lambda: defaultdict(list))
     for run in judged(connection, covered):
         found[run.set_name, run.task][run.configuration].append(run)
-    models, gone = sizes(connection, covered), lost(connection, covered)
-    return [_table(*of, *_in_common(found[of], gone), models) for of in sorted(found)]
-
-
-def _in_common(group: Group, gone: dict[str, set[int]]) -> tuple[Group, int]:
-    """The runs but for those of puzzles that a configuration has lost, and how many such puzzles there are.
-
-    ``gone``: of each configuration the puzzles of which every run is left out.
-    """
-    kept = {configuration: {run.puzzle_id for run in runs} for configuration, runs in group.items()}
-    every = set[int]().union(*kept.values())
-    without: set[int] = set()
-    for configuration, puzzles in kept.items():
-        here = gone.get(configuration, set()) & every
-        if len(here) <= len(puzzles):
-            without |= here
-    if without == every:
-        return group, 0
-    left = {c: [run for run in runs if run.puzzle_id not in without] for c, runs in group.items()}
-    return {c: runs for c, runs in left.items() if runs}, len(without)
+    models = sizes(connection, covered)
+    return [_table(*of, found[of], models, covered.chosen) for of in sorted(found)]
 
 
 def failures(found: list[Table]) -> int:
@@ -82,24 +64,39 @@ def failures(found: list[Table]) -> int:
     return len({run for table in found for run in table.failed})
 
 
-def _table(name: str, task: Task, group: Group, without: int, models: dict[int, Made]) -> Table:
+def _table(name: str, task: Task, group: Group, models: dict[int, Made], chosen: bool) -> Table:
+    """``chosen``: runs were left out, so that nobody need have every puzzle."""
     puzzles = {c: {run.puzzle_id for run in runs} for c, runs in group.items()}
     every = set[int]().union(*puzzles.values())
     rows = [_row(configuration, runs) | _size(runs, models) for configuration, runs in group.items()]
-    whole = {configuration for configuration, ran in puzzles.items() if ran == every}
-    fair = [row for row in rows if row["configuration"] in whole and not _failed(row)]
-    best = min((row["mean_ms"] for row in fair), default=None)
+    enough = {c for c, ran in puzzles.items() if ran == every or (chosen and 2 * len(ran) >= len(every))}
+    fair = {row["configuration"] for row in rows if row["configuration"] in enough and not _failed(row)}
+    common = every.intersection(*(puzzles[c] for c in fair))
+    if 2 * len(common) < len(every):
+        enough, fair = enough - fair, set()
+    means = {c: _mean_s(group[c], common) for c in fair}
+    best = min(means.values(), default=None)
     for row in rows:
-        row["ratio"] = round(row["mean_ms"] / best, DIGITS) if best and row in fair else None
+        configuration = row["configuration"]
+        row["ratio"] = round(means[configuration] / best, DIGITS) if best and configuration in fair else None
         row["note"] = _note(row)
-        if row["configuration"] not in whole:
-            row["note"] = f"{len(puzzles[row['configuration']])} of {len(every)}"
-    rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in whole, *_rank(row)))
+        if configuration not in enough:
+            row["note"] = f"{len(puzzles[configuration])} of {len(every)}"
+    rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in enough, *_rank(row)))
     about = f"{len(every)} puzzle{'s' * (len(every) != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
-    if without:
-        about += f", without {without} of which a configuration has no undisturbed run"
+    if common != every and fair:
+        about += f", x best by the {len(common)} that all have"
     failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
     return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
+
+
+def _mean_s(runs: list[Judged], puzzles: set[int]) -> float:
+    """Over these puzzles, each of which counts once, however many runs of it there are."""
+    walls: defaultdict[int, list[float]] = defaultdict(list)
+    for run in runs:
+        if run.puzzle_id in puzzles:
+            walls[run.puzzle_id].append(run.wall_s)
+    return mean([mean(of_one) for of_one in walls.values()])
 
 
 def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
@@ -150,8 +147,9 @@ def _note(row: dict[str, Any]) -> str | None:
     return Word.UNSUPPORTED.value if row["unsupported"] == row["runs"] else "disqualified"
 
 
-def _rank(row: dict[str, Any]) -> tuple[int, float]:
-    return _failed(row), math.inf if row["mean_ms"] is None else row["mean_ms"]
+def _rank(row: dict[str, Any]) -> tuple[float, ...]:
+    times = (row["ratio"], row["mean_ms"])
+    return (_failed(row), *(math.inf if time is None else time for time in times))
 
 
 def _failed(row: dict[str, Any]) -> int:

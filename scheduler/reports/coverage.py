@@ -15,7 +15,6 @@ from scheduler.reports.disturbances import disturbances
 from scheduler.reports.scope import Scope, covered_batches, over
 
 SHOWN = 6  # batches named in full
-ALIKE = ("processor", "cores", "memory_mib", "governor", "turbo", "hypervisor")  # what hosts should have in common
 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
@@ -83,8 +82,9 @@ def _memory(mib: int) -> str:
 def _hosts(connection: Connection, covered: Scope) -> list[str]:
     used = select(Run.worker_id).where(Run.batch_id.in_(covered.batches))
     there = select(Worker.host_id).where(Worker.id.in_(used))
-    rows = connection.execute(select(Host.name, Host.facts).where(Host.id.in_(there)).order_by(Host.id)).all()
-    return [_host(*row) for row in rows] + _unlike(connection, covered, dict(map(tuple, rows)))
+    rows = connection.execute(select(Host).where(Host.id.in_(there)).order_by(Host.id)).all()
+    # A host that came back with another kernel is another row, and reads the same.
+    return [*dict.fromkeys(_host(row.name, row.facts) for row in rows), *_unlike(connection, covered, rows)]
 
 
 def _host(name: str, facts: dict[str, Any]) -> str:
@@ -93,23 +93,42 @@ def _host(name: str, facts: dict[str, Any]) -> str:
     return told + (f"; memory limited by {way}" if way else "")
 
 
-def _unlike(connection: Connection, covered: Scope, hosts: dict[str, dict[str, Any]]) -> list[str]:
+def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> list[str]:
     """Hosts that are not alike, and the configurations that ran on more than one of them, or on another than others."""
-    kinds = {tuple(facts.get(fact) for fact in ALIKE) for facts in hosts.values()}
-    if len(kinds) < 2:
+    kinds = {host.id: _kind(host.facts) for host in hosts}
+    if all(kind == kinds[hosts[0].id] for kind in kinds.values()):
         return []
     used = select(Run.configuration_id, Run.worker_id).where(Run.batch_id.in_(covered.batches)).distinct().subquery()
     rows = connection.execute(
-        select(Configuration.text, Host.name)
+        select(Configuration.text, Worker.host_id)
         .join(used, used.c.configuration_id == Configuration.id)
         .join(Worker, Worker.id == used.c.worker_id)
-        .join(Host, Host.id == Worker.host_id)
     )
+    called = {host.id: _called(host, [kinds[other.id] for other in hosts if other.name == host.name]) for host in hosts}
     ran: defaultdict[str, set[str]] = defaultdict(set)
-    for text, name in rows:
-        ran[text].add(name)
+    for text, host_id in rows:
+        ran[text].add(called[host_id])
     where = "; ".join(f"{text} on {', '.join(sorted(names))}" for text, names in sorted(ran.items()))
     return [f"warning: hosts differ, so that times of one are no measure of another: {where}"]
+
+
+def _kind(facts: dict[str, Any]) -> tuple[str, ...]:
+    """What hosts should have in common, in words: not which cores are for solves, nor memory to the MiB."""
+    virtual = facts.get("hypervisor")
+    return (
+        str(facts.get("processor")),
+        f"{facts.get('host_cores') or facts['cores']} cores",
+        f"{round(facts['memory_mib'] / 1024)} GiB",
+        f"governor {facts.get('governor')}",
+        f"turbo {facts.get('turbo')}",
+        "" if virtual is None else "a virtual machine" if virtual else "no virtual machine",
+    )
+
+
+def _called(host: Any, namesakes: list[tuple[str, ...]]) -> str:
+    """Its name; where another has the same, with what is not the same: ``vm (4 cores)``."""
+    told = [words[0] for words in zip(_kind(host.facts), *namesakes, strict=True) if len(set(words)) > 1]
+    return f"{host.name} ({', '.join(told)})" if told else str(host.name)
 
 
 def _unfinished(batches: Sequence[Any]) -> list[str]:
@@ -129,15 +148,13 @@ def _disturbed(connection: Connection, covered: Scope) -> list[str]:
 def disturbed_left_out(connection: Connection, covered: Scope) -> str:
     """A note of how many runs of the batches something disturbed, and of which configurations it was every one."""
     every = replace(covered, newest=False)
-    by_name = select(Configuration.text, func.count()).group_by(Configuration.text)
-    runs, left = (
-        dict(map(tuple, connection.execute(over(by_name, these).join(Configuration))))
-        for these in (every.whole(), every)
-    )
+    counted = select(Run.configuration_id, func.count()).group_by(Run.configuration_id)
+    runs, left = (dict(map(tuple, connection.execute(over(counted, these)))) for these in (every.whole(), every))
     out = sum(runs.values()) - sum(left.values())
     were = "1 run that something disturbed is" if out == 1 else f"{out:,} runs that something disturbed are"
-    none = ", ".join(sorted(runs.keys() - left.keys()))
-    return f"note: {were} left out" + (f", of {none} all of them" if none else "")
+    texts = select(Configuration.text).where(Configuration.id.in_(runs.keys() - left.keys()))
+    none = ", ".join(sorted(connection.scalars(texts)))
+    return f"note: {were} left out" + (f"; no run is left of {none}" if none else "")
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -111,21 +110,6 @@ def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
         told = word(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
         counted = outcome.count, outcome.changes
         yield Judged(run, name, outcome.task, configuration, puzzle, told, wall_s, *counted, size_id)
-
-
-def lost(connection: Connection, covered: Scope) -> dict[str, set[int]]:
-    """Of each configuration the puzzles of which every run is left out."""
-    if not covered.chosen:
-        return {}
-    ran = select(Configuration.text, Run.puzzle_id).distinct()
-    every, left = (
-        {(text, puzzle_id) for text, puzzle_id in connection.execute(over(ran, these).join(Configuration))}
-        for these in (covered.whole(), covered)
-    )
-    found: defaultdict[str, set[int]] = defaultdict(set)
-    for text, puzzle_id in every - left:
-        found[text].add(puzzle_id)
-    return found
 
 
 def sizes(connection: Connection, covered: Scope) -> dict[int, Made]:

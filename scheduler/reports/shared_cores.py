@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from models import Shift, Worker
 
@@ -40,11 +40,15 @@ class Looks:
 
 def best_of(connection: Connection, host_id: int) -> float:
     """What the reference takes beside runs on a host at its best, in whichever batch; infinity where nothing tells."""
-    of_host = Shift.worker_id.in_(select(Worker.id).where(Worker.host_id == host_id))
-    measured = select(Shift.reference_s).where(of_host, Shift.reference_s.is_not(None))
-    count = connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
-    found = connection.scalar(measured.order_by(Shift.reference_s).offset(count // BEST).limit(1))
+    found = best_where(connection, Shift.worker_id.in_(select(Worker.id).where(Worker.host_id == host_id)))
     return inf if found is None else found
+
+
+def best_where(connection: Connection, which: ColumnElement[bool]) -> float | None:
+    """The same of some shifts; None where none of them has measured anything."""
+    measured = select(Shift.reference_s).where(which, Shift.reference_s.is_not(None))
+    count = connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
+    return connection.scalar(measured.order_by(Shift.reference_s).offset(count // BEST).limit(1))
 
 
 def shares_around(shifts: list[Any], looks: dict[int, Looks]) -> dict[int, float]:

@@ -21,12 +21,18 @@ QUIET = {"seconds": 30.0, "steal": 0.0, "pressure": 0.05, "load": 2.0, "oversubs
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    """Two hosts with a worker each, two configurations, and a batch of eight puzzles without runs."""
     engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
+    fill(engine)
+    yield engine
+    engine.dispose()
+
+
+def fill(engine: Engine, batches: int = 1) -> None:
+    """Two hosts with a worker each, two configurations, and batches of eight puzzles without runs."""
     Base.metadata.create_all(engine)
     worker: dict[str, Any] = {"pid": 1, "program": "1", "queues": [], "versions": {}, "slots": 2, "schema": "1"}
     worker |= {"reference_s": 0.003, "started_at": 0.0, "heartbeat_at": 0.0}
-    batch = {"id": 1, "state": BatchState.DONE, "task": "solve", "timeout_s": 3.0, "memory_mib": 512, "repeats": 1}
+    batch = {"state": BatchState.DONE, "task": "solve", "timeout_s": 3.0, "memory_mib": 512, "repeats": 1}
     batch |= {"seed": 0, "puzzles": 8, "versions": {}, "created_at": 0.0}
     with writing(engine) as connection:
         connection.execute(
@@ -37,11 +43,9 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
             insert(Configuration),
             [{"id": i, "text": t, "expanded": t, "backend": t} for i, t in ((1, "scip"), (2, "cbc"))],
         )
-        connection.execute(insert(Batch).values(**batch))
+        connection.execute(insert(Batch), [batch | {"id": number} for number in range(1, batches + 1)])
         puzzles = [{"id": i, "kind": "queens", "text": str(i), "fingerprint": bytes([i] * 32)} for i in range(1, 9)]
         connection.execute(insert(Puzzle), puzzles)
-    yield engine
-    engine.dispose()
 
 
 def shift(
@@ -54,11 +58,12 @@ def shift(
     cpu_s: float | None = 0.8,
     looks: tuple[float | None, float | None] = (0.003, 0.003),
     wall_s: float = 1.0,
+    batch: int = 1,
     **told: Any,
 ) -> None:
     """A shift of two runs of a second. ``looks``: what the reference took beside each."""
     run = {
-        "batch_id": 1,
+        "batch_id": batch,
         "configuration_id": configuration,
         "repeat": 0,
         "seed": 0,
@@ -74,7 +79,7 @@ def shift(
         "cores": cores,
         "finished_at": 0.0,
     }
-    row = {"id": number, "batch_id": 1, "worker_id": worker, "began_at": 0.0}
+    row = {"id": number, "batch_id": batch, "worker_id": worker, "began_at": 0.0}
     with writing(engine) as connection:
         connection.execute(insert(Shift).values(row | QUIET | told))
         runs = [
@@ -230,7 +235,7 @@ def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: 
     with reading(engine) as connection:
         calm = undisturbed(connection, Scope((1,), newest=False))
 
-    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out, of cbc all of them"
+    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out; no run is left of cbc"
 
 
 def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
@@ -255,6 +260,23 @@ def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
 
     assert not any("differ" in line for line in alike)
     assert "warning: hosts differ, so that times of one are no measure of another: cbc on b; scip on a, b" in unlike
+
+
+def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2)
+
+    def lines(**facts: Any) -> list[str]:
+        with writing(engine) as connection:
+            connection.execute(update(Host).where(Host.id == 2).values(name="a", facts=HERE | facts))
+        return [line for line in covered(engine, Scope((1,), newest=False)) if line.startswith(("host", "warning"))]
+
+    assert lines(kernel="7") == ["host a: Z80, 2 cores, 64 MiB"]
+    assert lines(memory_mib=60, host_cores=2, cores=1) == [
+        "host a: Z80, 2 cores, 64 MiB",
+        "host a: Z80, 1 cores, 60 MiB",
+    ]
+    assert lines(cores=4)[2].endswith(" no measure of another: scip on a (2 cores), a (4 cores)")
 
 
 def test_how_memory_was_limited_is_told(engine: Engine):

@@ -209,6 +209,13 @@ def test_a_box_shape_that_does_not_fit_is_told(text, expected):
     assert fault(text) == expected
 
 
+def test_an_object_is_told_how_it_is_to_hold_its_cells():
+    message, offset = fault('{"grid": 1}')
+
+    assert message.startswith('found an object, expected the cells as a text: in JSON lines {"puzzle": "53..7…"}')
+    assert offset == 0
+
+
 @pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
 def test_a_drawing_of_a_variant_holds_the_cells_in_order_too(case):
     drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))

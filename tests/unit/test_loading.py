@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -172,6 +173,24 @@ class TestKinds:
         assert [(text, label) for text, _, _, label in found.rows] == [
             ('{"cages":[{"cells":[[0,0],[0,1]],"sum":3}]}', "one")
         ]
+
+    def test_json_lines_may_have_the_puzzle_of_any_kind_as_a_text(self, file):
+        sudoku = loaded(file(f'{{"puzzle": "{P}", "label": "one"}}\n'))
+        killer = loaded(file(json.dumps({"kind": "killer", "puzzle": KILLER})))
+
+        assert (sudoku.kind, sudoku.rows[0][0], sudoku.rows[0][3]) == ("sudoku", P, "one")
+        assert (killer.kind, killer.rows) == ("killer", [(*loaded(file(KILLER)).rows[0][:3], "")])
+
+    def test_a_fault_in_such_a_text_has_its_place_in_the_line(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1:14: 4 stands twice in row 1"):
+            loaded(file(f'{{"puzzle": "44{P[2:]}"}}'))
+
+    def test_a_puzzle_of_another_kind_than_its_file_is_refused(self, file):
+        latin = json.dumps({"kind": "latin", "puzzle": "." * 81})
+        with pytest.raises(FileError, match=r"some.txt:2: a puzzle of kind 'latin', expected 'sudoku'"):
+            loaded(file(f'{{"puzzle": "{P}"}}\n{latin}'))
+
+        assert loaded(file(latin)).kind == "latin"
 
     def test_a_comment_may_name_the_kind(self, file):
         assert loaded(file(f"# kind: sudoku\n{P}")).kind == "sudoku"

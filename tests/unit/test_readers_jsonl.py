@@ -26,6 +26,22 @@ def test_an_object_is_a_puzzle_with_its_place_and_label():
     ]
 
 
+def test_an_object_may_have_the_puzzle_as_a_text():
+    content = [
+        '  {"id": "1..2", "puzzle": "1..2", "label": null}',
+        '{"kind": "latin", "puzzle": "3\\u002e.4"}',
+        '{"puzzle": "no. 17", "cages": []}',
+        '{"puzzle": null}',
+    ]
+
+    assert list(jsonl.read(content)) == [
+        Entry(1, 29, "1..2", "1..2"),
+        Entry(2, 1, "3..4", "", ((2, 1),) * 4, "latin"),
+        Entry(3, 1, content[2], ""),
+        Misread(4, None, '"puzzle" is null, expected a text'),
+    ]
+
+
 def test_what_is_no_object_is_told_with_line_and_column():
     content = ['{"cages": [,]}', "  [1, 2]", '{"a": 1} x', "{" + "1" * 9]
 

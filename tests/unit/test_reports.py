@@ -288,39 +288,65 @@ def test_as_many_puzzles_are_not_the_same_puzzles(bench):
     assert [(row["note"], row["ratio"]) for row in table.rows] == [("2 of 3", None)] * 2
 
 
-def without(bench: Bench, slow: dict[str, list[int]], puzzles: list[int]) -> Table:
-    """The comparison of runs of 5 ms without those that took longer beside the reference: puzzles by configuration."""
-    batch = bench.batch([bench.set("hard", puzzles)])
-    for name, of in slow.items():
-        bench.runs(
-            batch, name, {puzzle: (SOLVED | {"reference_s": 9.0 if puzzle in of else 1.0}, 5) for puzzle in puzzles}
-        )
+def calm(bench: Bench, runs: dict[str, dict[int, float]], slow: dict[str, list[int]]) -> Table:
+    """The comparison of runs, milliseconds by puzzle, without those that were slow beside the reference."""
+    batch = bench.batch([bench.set("hard", sorted(set().union(*runs.values())))])
+    for name, times in runs.items():
+        came = {p: (SOLVED | {"reference_s": 9.0 if p in slow.get(name, ()) else 1.0}, ms) for p, ms in times.items()}
+        bench.runs(batch, name, came)
     with reading(bench.engine) as connection:
         (table,) = comparison.tables(connection, Scope((batch,), newest=False, bounds=((1, 2.0),)))
     return table
 
 
-def test_what_one_lost_to_a_disturbance_is_left_out_for_all(bench):
-    table = without(bench, {"cp-sat": [1], "scip": [1, 2], "cbc": []}, [1, 2, 3, 4])
-
-    assert table.about == "2 puzzles, without 2 of which a configuration has no undisturbed run"
-    assert [(row["runs"], row["ratio"], row["note"]) for row in table.rows] == [(2, 1.0, None)] * 3
+def told(table: Table) -> dict[str, tuple]:
+    return {row["configuration"]: (row["runs"], row["ratio"], row["note"]) for row in table.rows}
 
 
-def test_who_lost_most_takes_nothing_from_the_others(bench):
-    table = without(bench, {"cp-sat": [1], "scip": [1, 2, 3]}, [1, 2, 3, 4])
-
-    assert table.about == "3 puzzles"
-    assert {name: (row["ratio"], row["note"]) for name, row in rows(table).items()} == {
-        "cp-sat": (1.0, None),
-        "scip": (None, "1 of 3"),
-    }
+FIVE, TEN = {1: 1, 2: 5, 3: 5, 4: 5}, {1: 1, 2: 10, 3: 10, 4: 10}
 
 
-def test_where_configurations_lost_what_the_others_kept_nothing_is_compared(bench):
-    table = without(bench, {"cp-sat": [1, 2], "scip": [3, 4]}, [1, 2, 3, 4])
+def test_what_disturbances_left_is_compared_by_the_puzzles_that_all_have(bench):
+    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cp-sat": [1], "scip": [2]})
 
-    assert [(row["runs"], row["ratio"], row["note"]) for row in table.rows] == [(2, None, "2 of 4")] * 2
+    assert table.about == "4 puzzles, x best by the 2 that all have"
+    assert told(table) == {"cbc": (4, 1.0, None), "cp-sat": (3, 1.0, None), "scip": (3, 2.0, None)}
+
+
+def test_who_lost_most_is_not_compared_and_takes_nothing_from_the_others(bench):
+    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cbc": [1, 2, 3], "scip": [1]})
+
+    assert table.about == "4 puzzles, x best by the 3 that all have"
+    assert told(table) == {"cp-sat": (4, 1.0, None), "scip": (3, 2.0, None), "cbc": (1, None, "1 of 4")}
+
+
+def test_where_hardly_a_puzzle_is_left_of_all_nothing_is_compared(bench):
+    table = calm(bench, {"cp-sat": FIVE, "scip": FIVE}, {"cp-sat": [1, 2], "scip": [3, 4]})
+
+    assert table.about == "4 puzzles"
+    assert told(table) == dict.fromkeys(("cp-sat", "scip"), (2, None, "2 of 4"))
+
+
+def test_a_failure_counts_though_others_were_disturbed_on_its_puzzle(bench):
+    batch = bench.batch([bench.set("hard", [1, 2])])
+    bench.runs(batch, "cp-sat", {1: (TIMEOUT | {"reference_s": 1.0}, 3000), 2: (SOLVED | {"reference_s": 1.0}, 5)})
+    bench.runs(batch, "scip", {1: (SOLVED | {"reference_s": 9.0}, 5), 2: (SOLVED | {"reference_s": 1.0}, 5)})
+    with reading(bench.engine) as connection:
+        (table,) = comparison.tables(connection, Scope((batch,), newest=False, bounds=((1, 2.0),)))
+
+    assert told(table) == {"scip": (1, 1.0, None), "cp-sat": (2, None, "disqualified")}
+
+
+def test_a_puzzle_counts_once_however_many_of_its_runs_are_left(bench):
+    batch = bench.batch([bench.set("hard", [1, 2])])
+    for repeat in range(3):
+        bench.runs(batch, "scip", {1: (SOLVED, 10), 2: (SOLVED, 10)}, repeat)
+        hard = {} if repeat else {1: (SOLVED, 16)}
+        bench.runs(batch, "cp-sat", {**hard, 2: (SOLVED, 4)}, repeat)
+
+    (table,) = bench.tables(batch)
+
+    assert told(table) == {"scip": (6, 1.0, None), "cp-sat": (4, 1.0, None)}
 
 
 def test_coverage_tells_of_batches_hosts_and_what_is_missing(bench):

@@ -216,6 +216,9 @@ class TestClaims:
             (6, "queens", ""),
         ]
 
+    def test_blanks_of_any_kind_around_an_object_do_not_matter(self, judged):
+        assert judged("\u2003" + json.dumps({"puzzle": P, "solution": S}) + "\u00a0")[0].right
+
     @pytest.mark.parametrize(("task", "right"), [("repair", True), ("solve", False)])
     def test_a_repair_may_change_what_is_given_and_nothing_else_may(self, judged, task, right):
         swapped = S.translate(str.maketrans("34", "43"))
