@@ -14,9 +14,9 @@ does not call disturbed; and the median of medians over that of the permuted run
 was disturbed, the rest tells nothing: where there is a target, the batch is run on until as many were undisturbed as
 were asked for, or it has been run as often as it may (`--most`).
 
-The targets, for what is undisturbed: a spread of at most 1.10 of the permuted batch, alone and beside the neighbour with
-leases, and there at most 10 % more than alone. On a host that others use a short batch may have its luck as a whole: a
-batch of ten repeats takes ten seconds, one of thirty half a minute.
+The targets, for what is undisturbed: a spread of at most 1.10 of the permuted batch, alone and beside the neighbour
+with leases, and there at most 10 % more than alone. On a host that others use a short batch may have its luck as a
+whole: a batch of ten repeats takes ten seconds, one of thirty half a minute.
 
 `--only permuted` runs nothing but the permuted batch, `--only alone` nothing beside a neighbour.
 """
