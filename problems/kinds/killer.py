@@ -37,7 +37,7 @@ EMPTY = "." * 81
 def parse(text: str) -> str:
     """Return the canonical text; raise PuzzleError where there is no JSON, or a cage is none."""
     told = read_object(text)
-    if told.get("kind", "killer") != "killer":
+    if told.get("kind") not in (None, "killer"):
         raise PuzzleError(f"a puzzle of kind {told['kind']!r}, expected 'killer'")
     grid = grid_of(told)
     repeats = told.get("repeats") or False

@@ -27,7 +27,9 @@ class Entry(NamedTuple):
         """Where a character of the text stands in the file; just the line when none is meant."""
         if offset is None:
             return self.line, None
-        return self.places[offset] if self.places else (self.line, self.column + offset)
+        if self.places:  # the end of the text stands nowhere: it is told by its last character
+            return self.places[min(offset, len(self.places) - 1)]
+        return self.line, self.column + offset
 
 
 class Told(NamedTuple):

@@ -34,7 +34,9 @@ def kind(content: list[str]) -> Told | None:
     for number, _, text in _objects(content):
         found = _read(text)
         if isinstance(found, dict):
-            named = found.get("kind", "killer" if "cages" in found else None)
+            named = found.get("kind")
+            if named is None:
+                named = "killer" if found.get("cages") is not None else None
             return Told(number, str(named)) if named is not None else None
     return None
 
@@ -53,7 +55,7 @@ def read(content: list[str]) -> Iterator[Entry | Misread]:
 def _entry(number: int, column: int, text: str, found: dict[str, Any]) -> Entry | Misread:
     label, kind = UNSTORED.sub("?", _label(found)), found.get("kind")
     named = None if kind is None else str(kind)
-    if "cages" in found or "puzzle" not in found:
+    if found.get("cages") is not None or "puzzle" not in found:
         return Entry(number, column, text, label, kind=named)
     puzzle = found["puzzle"]
     if not isinstance(puzzle, str):

@@ -133,11 +133,11 @@ def _followed(fault: Misread, line: str) -> Pair | None:
     """An object with its solution behind it; a reader of JSON takes that for a fault."""
     if fault.column is None:
         return None
-    try:
-        json.loads(puzzle := line[: fault.column - 1].rstrip())
-    except ValueError:
+    told = line[: fault.column - 1].rstrip()
+    found = next(jsonl.read([told]), None)
+    if not isinstance(found, Entry):
         return None
-    return _pair(Entry(fault.line, 1, puzzle, ""), line[len(puzzle) :])
+    return _pair(found._replace(line=fault.line), line[len(told) :])
 
 
 def _texts(content: list[str]) -> Iterator[Pair | Misread]:
@@ -154,7 +154,8 @@ def _pair(entry: Entry, rest: str) -> Pair:
     solution = found[2] if found else ""
     label = rest[found.end() if found else 0 :].lstrip(lines.SEPARATORS).rstrip()
     doubtful = found is not None and found[0] == f":{solution}" and COUNT.fullmatch(solution) is not None
-    return Pair(entry.line, entry.column, None, entry.text, (solution,) if solution else (), label, doubtful)
+    column = None if entry.places else entry.column
+    return Pair(entry.line, column, entry.kind, entry.text, (solution,) if solution else (), label, doubtful)
 
 
 def _parts(told: Any) -> tuple[str, ...] | None:

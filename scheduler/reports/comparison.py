@@ -4,8 +4,9 @@ A configuration that fails a puzzle of a set is *disqualified* there, as in the 
 are no measure of the set. Times are wall seconds of build and solve of every run, those that failed included, but for
 what a backend does not support: there was no run. ``x best`` is the mean over the lowest mean of a configuration that
 is not disqualified, each puzzle's runs by their mean. One that has not run on every puzzle that another has run on is
-not compared, and comes after those that have: ``40 of 95``. Where runs are left out, those that have some of half the
-puzzles are compared, by the puzzles that all of them have: ``95 puzzles, x best by the 88 that all have``.
+not compared, and comes after those that have: ``40 of 95``. Where runs of it are left out, it is if some are left of
+half the puzzles; ``x best`` is by those that all who are compared have, ``95 puzzles, x best by 88 of them``. Where
+these would be less than half, whoever has the fewest is not compared.
 
 ::
 
@@ -36,7 +37,7 @@ from sqlalchemy import Connection
 
 from problems.outcome import DECIDED, Task, Word
 from scheduler.reports.columns import FAILED, columns_of, key
-from scheduler.reports.runs import Judged, judged, sizes
+from scheduler.reports.runs import Judged, judged, ran, sizes
 from scheduler.reports.scope import Scope
 from scheduler.reports.sizes import Made, words
 from scheduler.reports.statistics import mean, median, percentile
@@ -55,8 +56,8 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
     found: defaultdict[tuple[str, Task], Group] = defaultdict(lambda: defaultdict(list))
     for run in judged(connection, covered):
         found[run.set_name, run.task][run.configuration].append(run)
-    models = sizes(connection, covered)
-    return [_table(*of, found[of], models, covered.chosen) for of in sorted(found)]
+    models, whole = sizes(connection, covered), ran(connection, covered) if covered.chosen else {}
+    return [_table(*of, found[of], models, whole) for of in sorted(found)]
 
 
 def failures(found: list[Table]) -> int:
@@ -64,16 +65,19 @@ def failures(found: list[Table]) -> int:
     return len({run for table in found for run in table.failed})
 
 
-def _table(name: str, task: Task, group: Group, models: dict[int, Made], chosen: bool) -> Table:
-    """``chosen``: runs were left out, so that nobody need have every puzzle."""
+def _table(name: str, task: Task, group: Group, models: dict[int, Made], whole: dict[str, set[int]]) -> Table:
+    """``whole``: what each configuration ran, where runs of it may have been left out."""
     puzzles = {c: {run.puzzle_id for run in runs} for c, runs in group.items()}
     every = set[int]().union(*puzzles.values())
     rows = [_row(configuration, runs) | _size(runs, models) for configuration, runs in group.items()]
-    enough = {c for c, ran in puzzles.items() if ran == every or (chosen and 2 * len(ran) >= len(every))}
+    enough = {
+        c for c, left in puzzles.items() if left == every or (whole.get(c, set()) >= every and _half(left, every))
+    }
     fair = {row["configuration"] for row in rows if row["configuration"] in enough and not _failed(row)}
-    common = every.intersection(*(puzzles[c] for c in fair))
-    if 2 * len(common) < len(every):
-        enough, fair = enough - fair, set()
+    while not _half(common := every.intersection(*(puzzles[c] for c in fair)), every):
+        fewest = min(len(puzzles[c]) for c in fair)
+        few = {c for c in fair if len(puzzles[c]) == fewest}
+        enough, fair = enough - few, fair - few
     means = {c: _mean_s(group[c], common) for c in fair}
     best = min(means.values(), default=None)
     for row in rows:
@@ -85,9 +89,13 @@ def _table(name: str, task: Task, group: Group, models: dict[int, Made], chosen:
     rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in enough, *_rank(row)))
     about = f"{len(every)} puzzle{'s' * (len(every) != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
     if common != every and fair:
-        about += f", x best by the {len(common)} that all have"
+        about += f", x best by {len(common)} of them"
     failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
     return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
+
+
+def _half(some: set[int], every: set[int]) -> bool:
+    return 2 * len(some) >= len(every)
 
 
 def _mean_s(runs: list[Judged], puzzles: set[int]) -> float:

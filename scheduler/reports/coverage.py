@@ -15,6 +15,7 @@ from scheduler.reports.disturbances import disturbances
 from scheduler.reports.scope import Scope, covered_batches, over
 
 SHOWN = 6  # batches named in full
+MORE = 1.05  # memory: another kernel takes a little more of it or less
 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
@@ -96,6 +97,9 @@ def _host(name: str, facts: dict[str, Any]) -> str:
 def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> list[str]:
     """Hosts that are not alike, and the configurations that ran on more than one of them, or on another than others."""
     kinds = {host.id: _kind(host.facts) for host in hosts}
+    memories = [host.facts["memory_mib"] for host in hosts]
+    if memories and max(memories) > MORE * min(memories):
+        kinds = {host.id: (*kinds[host.id], f"{host.facts['memory_mib']:,} MiB") for host in hosts}
     if all(kind == kinds[hosts[0].id] for kind in kinds.values()):
         return []
     used = select(Run.configuration_id, Run.worker_id).where(Run.batch_id.in_(covered.batches)).distinct().subquery()
@@ -104,7 +108,10 @@ def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> lis
         .join(used, used.c.configuration_id == Configuration.id)
         .join(Worker, Worker.id == used.c.worker_id)
     )
-    called = {host.id: _called(host, [kinds[other.id] for other in hosts if other.name == host.name]) for host in hosts}
+    called = {
+        host.id: _called(host.name, kinds[host.id], [kinds[other.id] for other in hosts if other.name == host.name])
+        for host in hosts
+    }
     ran: defaultdict[str, set[str]] = defaultdict(set)
     for text, host_id in rows:
         ran[text].add(called[host_id])
@@ -113,22 +120,23 @@ def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> lis
 
 
 def _kind(facts: dict[str, Any]) -> tuple[str, ...]:
-    """What hosts should have in common, in words: not which cores are for solves, nor memory to the MiB."""
+    """What hosts should have in common besides memory, in words, empty where it is not known.
+
+    Not which cores are for solves: workers of one host may have several.
+    """
     virtual = facts.get("hypervisor")
     return (
-        str(facts.get("processor")),
+        str(facts.get("processor", "")),
         f"{facts.get('host_cores') or facts['cores']} cores",
-        f"{round(facts['memory_mib'] / 1024)} GiB",
-        f"governor {facts.get('governor')}",
-        f"turbo {facts.get('turbo')}",
+        *(f"{name} {facts[name]}" if name in facts else "" for name in ("governor", "turbo")),
         "" if virtual is None else "a virtual machine" if virtual else "no virtual machine",
     )
 
 
-def _called(host: Any, namesakes: list[tuple[str, ...]]) -> str:
-    """Its name; where another has the same, with what is not the same: ``vm (4 cores)``."""
-    told = [words[0] for words in zip(_kind(host.facts), *namesakes, strict=True) if len(set(words)) > 1]
-    return f"{host.name} ({', '.join(told)})" if told else str(host.name)
+def _called(name: str, kind: tuple[str, ...], namesakes: list[tuple[str, ...]]) -> str:
+    """A host's name; where another has the same, with what is not the same: ``vm (4 cores)``."""
+    told = [words[0] for words in zip(kind, *namesakes, strict=True) if words[0] and len(set(words)) > 1]
+    return f"{name} ({', '.join(told)})" if told else name
 
 
 def _unfinished(batches: Sequence[Any]) -> list[str]:

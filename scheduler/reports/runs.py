@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -110,6 +111,16 @@ def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
         told = word(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
         counted = outcome.count, outcome.changes
         yield Judged(run, name, outcome.task, configuration, puzzle, told, wall_s, *counted, size_id)
+
+
+def ran(connection: Connection, covered: Scope) -> dict[str, set[int]]:
+    """The puzzles that each configuration ran in the batches, whichever runs are left out."""
+    pairs = over(select(Run.configuration_id, Run.puzzle_id).distinct(), replace(covered.whole(), newest=False))
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for configuration_id, puzzle_id in connection.execute(pairs):
+        found[configuration_id].add(puzzle_id)
+    texts = select(Configuration.id, Configuration.text).where(Configuration.id.in_(found))
+    return {text: found[configuration_id] for configuration_id, text in connection.execute(texts)}
 
 
 def sizes(connection: Connection, covered: Scope) -> dict[int, Made]:

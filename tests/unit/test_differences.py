@@ -31,15 +31,23 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         (0.0032, []),
         (0.0045, ["warning: a fixed computation is 50 % slower now: something else may have been at work there"]),
         (0.0015, ["warning: a fixed computation is 100 % faster now: something else may have been at work there"]),
-        (None, []),
     ],
 )
 def test_a_machine_that_was_faster_or_slower_is_the_same_machine(engine, later_s, expected):
-    """Its worker started once, before both; where nothing was measured since, that has to do."""
+    """Its worker started once, before both."""
     shift(engine, 1, reference_s=0.003)
     shift(engine, 2, batch=2, reference_s=later_s)
 
     assert told(engine, 1, 2) == [SAME, *expected, "scip: 1.00 × the time of batch 1"]
+
+
+def test_where_nothing_was_measured_beside_runs_what_the_worker_measured_has_to_do(engine):
+    with writing(engine) as connection:
+        connection.execute(update(Worker).where(Worker.id == 2).values(reference_s=0.0045))
+    shift(engine, 1)
+    shift(engine, 2, batch=2, worker=2, reference_s=None)
+
+    assert "warning: a fixed computation is 50 % slower now: the machines differ" in told(engine, 1, 2)
 
 
 def test_what_counts_is_its_best_moment_but_for_luck(engine):

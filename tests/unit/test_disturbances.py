@@ -272,10 +272,12 @@ def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
         return [line for line in covered(engine, Scope((1,), newest=False)) if line.startswith(("host", "warning"))]
 
     assert lines(kernel="7") == ["host a: Z80, 2 cores, 64 MiB"]
-    assert lines(memory_mib=60, host_cores=2, cores=1) == [
+    assert lines(memory_mib=62, host_cores=2, cores=1) == [
         "host a: Z80, 2 cores, 64 MiB",
-        "host a: Z80, 1 cores, 60 MiB",
+        "host a: Z80, 1 cores, 62 MiB",
     ]
+    assert lines(memory_mib=32)[2].endswith(" no measure of another: scip on a (32 MiB), a (64 MiB)")
+    assert lines(hypervisor=False)[1].endswith(" no measure of another: scip on a, a (no virtual machine)")
     assert lines(cores=4)[2].endswith(" no measure of another: scip on a (2 cores), a (4 cores)")
 
 

@@ -185,6 +185,14 @@ class TestKinds:
         with pytest.raises(FileError, match=r"some.txt:1:14: 4 stands twice in row 1"):
             loaded(file(f'{{"puzzle": "44{P[2:]}"}}'))
 
+    def test_a_fault_at_the_end_of_a_text_with_escapes_is_told(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1:1: this is no JSON"):
+            loaded(file(json.dumps({"kind": "killer", "puzzle": '{"cages": ['})))
+
+    def test_null_is_nothing(self, file):
+        assert loaded(file(json.dumps({"puzzle": P, "cages": None, "kind": None}))).rows[0][0] == P
+        assert loaded(file(KILLER.replace('"id"', '"kind": null, "id"'))).kind == "killer"
+
     def test_a_puzzle_of_another_kind_than_its_file_is_refused(self, file):
         latin = json.dumps({"kind": "latin", "puzzle": "." * 81})
         with pytest.raises(FileError, match=r"some.txt:2: a puzzle of kind 'latin', expected 'sudoku'"):

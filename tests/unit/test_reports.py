@@ -309,14 +309,14 @@ FIVE, TEN = {1: 1, 2: 5, 3: 5, 4: 5}, {1: 1, 2: 10, 3: 10, 4: 10}
 def test_what_disturbances_left_is_compared_by_the_puzzles_that_all_have(bench):
     table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cp-sat": [1], "scip": [2]})
 
-    assert table.about == "4 puzzles, x best by the 2 that all have"
+    assert table.about == "4 puzzles, x best by 2 of them"
     assert told(table) == {"cbc": (4, 1.0, None), "cp-sat": (3, 1.0, None), "scip": (3, 2.0, None)}
 
 
 def test_who_lost_most_is_not_compared_and_takes_nothing_from_the_others(bench):
     table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cbc": [1, 2, 3], "scip": [1]})
 
-    assert table.about == "4 puzzles, x best by the 3 that all have"
+    assert table.about == "4 puzzles, x best by 3 of them"
     assert told(table) == {"cp-sat": (4, 1.0, None), "scip": (3, 2.0, None), "cbc": (1, None, "1 of 4")}
 
 
@@ -325,6 +325,25 @@ def test_where_hardly_a_puzzle_is_left_of_all_nothing_is_compared(bench):
 
     assert table.about == "4 puzzles"
     assert told(table) == dict.fromkeys(("cp-sat", "scip"), (2, None, "2 of 4"))
+
+
+def test_halves_that_do_not_meet_keep_nobody_else_from_being_compared(bench):
+    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE, "clp": FIVE}, {"cbc": [1, 2], "clp": [3, 4]})
+
+    assert table.about == "4 puzzles"
+    assert told(table) == {
+        "cp-sat": (4, 1.0, None),
+        "scip": (4, 1.9375, None),
+        "cbc": (2, None, "2 of 4"),
+        "clp": (2, None, "2 of 4"),
+    }
+
+
+def test_what_was_never_run_is_not_lost_to_a_disturbance(bench):
+    table = calm(bench, {"cp-sat": FIVE, "scip": {1: 1, 2: 10, 3: 10}}, {"cp-sat": [1]})
+
+    assert table.about == "4 puzzles, x best by 3 of them"
+    assert told(table) == {"cp-sat": (3, 1.0, None), "scip": (3, None, "3 of 4")}
 
 
 def test_a_failure_counts_though_others_were_disturbed_on_its_puzzle(bench):

@@ -216,6 +216,9 @@ class TestClaims:
             (6, "queens", ""),
         ]
 
+    def test_a_solution_may_stand_behind_an_object_with_a_text(self, judged):
+        assert judged(json.dumps({"puzzle": P}) + f" {S}")[0].right
+
     def test_blanks_of_any_kind_around_an_object_do_not_matter(self, judged):
         assert judged("\u2003" + json.dumps({"puzzle": P, "solution": S}) + "\u00a0")[0].right
 
