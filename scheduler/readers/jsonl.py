@@ -35,8 +35,8 @@ def kind(content: list[str]) -> Told | None:
         found = _read(text)
         if isinstance(found, dict):
             named = found.get("kind")
-            if named is None:
-                named = "killer" if found.get("cages") is not None else None
+            if named is None and found.get("cages") is not None:
+                named = "killer"
             return Told(number, str(named)) if named is not None else None
     return None
 

@@ -21,7 +21,6 @@ from scheduler.readers.entries import Entry, Misread, Told, told_kind
 
 PUZZLE = ("puzzle", "puzzles", "quiz", "quizzes")
 SOLUTION = ("solution", "solutions")
-LABEL = ("label", "id")
 REPAIR = "repair"  # the task, in an export, whose solutions may change what is given
 DELIMITERS = ",;\t"
 BEHIND = re.compile(r"([\s,;:|]+)(?:[0-9]{1,9}:)?([^\s,;:|#/]*)")
@@ -107,7 +106,7 @@ def _row(row: list[str], number: int, line: str, heading: Heading) -> Pair | Mis
     puzzle, solution = heading.cell(row, *PUZZLE), heading.cell(row, *SOLUTION)
     if not puzzle:
         return Misread(number, None, f"no puzzle among {len(row)} cells, expected {len(heading.columns)}")
-    named, label = heading.cell(row, "kind"), heading.cell(row, *LABEL)
+    named, label = heading.cell(row, "kind"), heading.cell(row, *jsonl.LABEL)
     repairs = heading.cell(row, "task") == REPAIR
     return Pair(number, _column(line, puzzle), named or None, puzzle, tuple(solution.split()), label, repairs=repairs)
 
