@@ -14,7 +14,7 @@ from benchmarks.figures import figures
 from benchmarks.pairs import Result, measure
 from benchmarks.services import Services, find_services
 from benchmarks.written import RESULTS, write
-from workers.host import host_facts
+from cagematch.workers.machine.host import host_facts
 
 LIBRARIES = ("ortools", "celery", "SQLAlchemy", "psycopg")
 

@@ -13,10 +13,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 
-from scheduler.loading import find_source, load
-from workers.configurations import configuration
-from workers.solving import measure, problem_of
-from workers.topology import usable_cores
+from cagematch.scheduler.batches.puzzle_sets import find_source, load
+from cagematch.workers.configurations import configuration
+from cagematch.workers.machine.topology import usable_cores
+from cagematch.workers.sandbox.solving import measure, problem_of
 
 KIND = "sudoku"
 LIMIT_S = 3.0

@@ -17,11 +17,11 @@ from statistics import median
 from benchmarks.bare import KIND, WARM_UPS, texts
 from benchmarks.pairs import Contest, Figure
 from benchmarks.rivals import RIVALS, Build, interfaces
-from problems.problem import Problem
-from workers.backends import load, version
-from workers.backends.contract import Order
-from workers.configurations import configuration
-from workers.solving import problem_of
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import load, version
+from cagematch.workers.backends.contract import Order
+from cagematch.workers.configurations import configuration
+from cagematch.workers.sandbox.solving import problem_of
 
 SET, PUZZLES = "hard", 40
 ROUNDS = 5  # over the puzzles, in a pair
@@ -54,7 +54,9 @@ def _contest(word: str) -> Contest:
     told = ", ".join(f"{name} {seconds * 1e3:.3f} ms" for name, seconds in found.items())
     print(f"  {word}: {told}", file=sys.stderr, flush=True)
     fastest = min(found.keys() - {OURS}, key=lambda name: found[name])
-    return Contest(f"workers.backends, {word}", f"benchmarks.rivals, {fastest}", lambda _: _rates(word, fastest))
+    return Contest(
+        f"cagematch.workers.backends, {word}", f"benchmarks.rivals, {fastest}", lambda _: _rates(word, fastest)
+    )
 
 
 def _rates(word: str, fastest: str) -> tuple[float, float]:

@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import create_engine, select
 
 from benchmarks.pipeline import scheduler
-from models import Configuration, Puzzle, Run
-from problems.outcome import Answer, Stop
-from scheduler.loading import shipped_sets
-from workers.backends import BACKENDS, load, version
-from workers.configurations import configuration, configurations
+from cagematch.models import Configuration, Puzzle, Run
+from cagematch.problems.outcome import Answer, Stop
+from cagematch.scheduler.batches.puzzle_sets import shipped_sets
+from cagematch.workers.backends import BACKENDS, load, version
+from cagematch.workers.configurations import configuration, configurations
 
 KINDS = ("kakuro", "killer")
 PRINTED = '{"id":"techatonic'  # those that a MIP solver is no match for would take it all its time

@@ -16,9 +16,9 @@ from sqlalchemy import Engine
 
 from benchmarks.bare import KIND, texts
 from benchmarks.pipeline import environment
-from models.engine import open_engine
-from models.schema import upgrade
-from scheduler.loading import Loaded, find_source, load, store_set
+from cagematch.models.engine import open_engine
+from cagematch.models.schema import upgrade
+from cagematch.scheduler.batches.puzzle_sets import Loaded, find_source, load, store_set
 
 PUZZLE = "INSERT INTO puzzle (id, kind, text, fingerprint) VALUES (?, ?, ?, ?)"
 SET = "INSERT INTO puzzle_set (id, name, digest, source, ready, created_at) VALUES (?, ?, ?, ?, ?, ?)"

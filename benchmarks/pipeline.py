@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import Engine, create_engine, func, select
 
 from benchmarks.services import Services, find_services
-from models import Batch, BatchState, Run, Worker
-from problems.outcome import Answer
+from cagematch.models import Batch, BatchState, Run, Worker
+from cagematch.problems.outcome import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
-SCHEDULER = [sys.executable, "-c", "from scheduler.cli import main; main()"]
+SCHEDULER = [sys.executable, "-c", "from cagematch.scheduler.cli import main; main()"]
 START_S = 60.0
 LOOK_S = 1.0
 

@@ -22,9 +22,9 @@ from celery import Celery, signals
 from benchmarks.bare import KIND, LIMIT_S, texts
 from benchmarks.pipeline import LOOK_S, START_S, environment
 from benchmarks.services import Services, find_services
-from workers.configurations import configuration
-from workers.solving import measure, problem_of
-from workers.topology import usable_cores
+from cagematch.workers.configurations import configuration
+from cagematch.workers.machine.topology import usable_cores
+from cagematch.workers.sandbox.solving import measure, problem_of
 
 TABLE = "CREATE TABLE plain (configuration text, puzzle text, repeat int, answer text, solution text, began float, \
 wall_s float, stored float)"

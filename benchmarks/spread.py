@@ -37,12 +37,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
-from workers.host import host_facts
+from cagematch.workers.machine.host import host_facts
 
 CONFIGURATIONS = ("cp-sat-fast", "cp-min-size", "scip")
 NEIGHBOUR = ("scip", "cp-sat-fast")
 NEIGHBOUR_REPEATS = "20"  # it is over and begins anew a few times a minute, and cores change hands every second or so
-SCHEDULER = (sys.executable, "-P", "-c", "from scheduler.cli import main; main()")
+SCHEDULER = (sys.executable, "-P", "-c", "from cagematch.scheduler.cli import main; main()")
 TARGET = 1.10
 FEWEST = 3  # undisturbed runs, or nothing can be said
 Medians = dict[str, list[float]]

@@ -16,10 +16,10 @@ from statistics import median
 
 from benchmarks.bare import KIND, WARM_UPS, texts
 from benchmarks.pairs import Contest, Figure
-from problems.problem import Problem
-from scheduler.reports.statistics import percentile
-from workers.configurations import Configuration, configuration
-from workers.solving import measure, problem_of
+from cagematch.problems.problem import Problem
+from cagematch.scheduler.reports.statistics import percentile
+from cagematch.workers.configurations import Configuration, configuration
+from cagematch.workers.sandbox.solving import measure, problem_of
 
 PRESET = "cp-sat-fast"
 WANTED = {"cp-sat": 2.0, "cp-sat:workers=1": 1.3}  # how many times as long these take

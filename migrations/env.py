@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the engine that `models.schema` hands over."""
+"""Alembic's entry: runs the migrations on the engine that `cagematch.models.schema` hands over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from alembic import context
 from sqlalchemy import Connection, Engine
 
-from models import Base
+from cagematch.models import Base
 
 LOCK = 723480615  # any number, the same in every upgrade
 SWITCH_S = 30.0

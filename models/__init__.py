@@ -1,7 +1,7 @@
 """SQL tables and sessions. Every other package reads and writes through these."""
 
-from models.base import Base
-from models.batches import (
+from cagematch.models.base import Base
+from cagematch.models.batches import (
     Batch,
     BatchConfiguration,
     BatchPuzzle,
@@ -11,9 +11,9 @@ from models.batches import (
     Shard,
     ShardState,
 )
-from models.fleet import Host, Lease, Worker
-from models.puzzles import Puzzle, PuzzleSet, SetEntry
-from models.runs import Run, Shift, Size
+from cagematch.models.fleet import Host, Lease, Worker
+from cagematch.models.puzzles import Puzzle, PuzzleSet, SetEntry
+from cagematch.models.runs import Run, Shift, Size
 
 __all__ = [
     "Base",

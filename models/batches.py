@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, Id, Instant, Seconds, Word, choice
+from cagematch.models.base import Base, Id, Instant, Seconds, Word, choice
 
 
 class BatchState(StrEnum):

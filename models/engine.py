@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, Operati
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.pool import StaticPool
 
-from problems.errors import ServiceError
+from cagematch.problems.errors import ServiceError
 
 BUSY_S = 30
 CONNECT_S = 5

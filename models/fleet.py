@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, Id, Instant, Seconds, Word
+from cagematch.models.base import Base, Id, Instant, Seconds, Word
 
 
 class Host(Base):

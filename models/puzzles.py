@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ForeignKey, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, Id, Instant, Told, Word
+from cagematch.models.base import Base, Id, Instant, Told, Word
 
 
 class Puzzle(Base):

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, BigId, Id, Instant, Seconds, Told, choice
-from problems.outcome import Answer, Stop
+from cagematch.models.base import Base, BigId, Id, Instant, Seconds, Told, choice
+from cagematch.problems.outcome import Answer, Stop
 
 
 class Size(Base):
@@ -23,7 +23,7 @@ class Size(Base):
 
 
 class Shift(Base):
-    """What a slot did with a shard in one go, and what its host was like meanwhile: see `workers.health.Strain`.
+    """What a slot did with a shard in one go, and what its host was like meanwhile: see `workers.machine.counters`.
 
     NULL where the kernel does not tell, or the worker was lost. ``reference_s``: its runs', at the lower quartile.
     """
@@ -43,15 +43,25 @@ class Shift(Base):
 
 
 class Run(Base):
-    """One measured solve. Times are seconds, memory MiB.
+    """One measured solve: one puzzle, one configuration, one repeat. Times are in seconds, memory in MiB.
 
-    ``holds``: whether the solution obeyed every constraint when checked; NULL where there was none.
-    ``solution`` is in the kind's compact form, and so is ``second``, one that differs from it. ``count``, ``complete``
-    and ``changes``: see `problems.outcome.Outcome`. ``verified``: how many different solutions of the puzzle were found
-    to obey every constraint. ``cores`` are those it was pinned to, ``threads`` those it wanted. ``reference_s``: what
-    the reference would have taken there right before the run or right after it, the slower one (`workers.speed`); NULL
-    where the run was killed, or raised what it may not. ``shift_id`` names a `Shift` without a foreign key, which
-    SQLite could not be given but by writing a million runs anew.
+    Attributes
+    ----------
+    holds
+        Whether the solution obeys every constraint; NULL without a solution.
+    solution, second
+        In the kind's compact form. ``second`` is a different solution, where one was found.
+    count, complete, changes
+        See `problems.outcome.Outcome`.
+    verified
+        The number of different solutions of the puzzle that were found to obey every constraint.
+    threads, cores
+        The number of threads the configuration uses, and the cores that the run was pinned to.
+    reference_s
+        The core speed probe next to the run, the slower of the two (`workers.machine.speed`).
+        NULL where the run was killed or the backend raised an exception.
+    shift_id
+        Names a `Shift` without a foreign key: SQLite could only add one by rewriting every run.
     """
 
     __tablename__ = "run"

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from models.engine import reading
-from problems.errors import SchemaError
+from cagematch.models.engine import reading
+from cagematch.problems.errors import SchemaError
 
 VERSION_TABLE = "cagematch_version"
 REVISIONS = ("0001", "0002", "0003", "0004", "0005")  # oldest first; the migrations' own names
@@ -78,7 +78,7 @@ def _alembic(command: str, engine: Engine, revision: str) -> None:
     import alembic.command
     from alembic.config import Config
 
-    package = find_spec("migrations")
+    package = find_spec("cagematch.migrations")
     if package is None or not package.submodule_search_locations:
         raise SchemaError("the migrations are missing from this installation")
     config = Config()

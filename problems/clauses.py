@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count, groupby
 
-from problems.problem import Rules
-from problems.rewrite import Direct, Row, direct
+from cagematch.problems.problem import Rules
+from cagematch.problems.rewrite import Direct, Row, direct
 
 Clause = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]  # variables and the values that they have

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import contains
 
-from problems.constraints import Constraint
-from problems.wording import Name, broken, few
+from cagematch.problems.constraints import Constraint
+from cagematch.problems.wording import Name, broken, few
 
 # What turns a solution of a permuted puzzle into one of the puzzle itself.
 Restore = Callable[[Sequence[int]], list[int]]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
-from problems.problem import Rules
+from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
+from cagematch.problems.problem import Rules
 
 
 @lru_cache(maxsize=64)

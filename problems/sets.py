@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from problems.constraints import AllDifferent, AllowedSets, Constraint, Sum
-from problems.problem import Rules
+from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Sum
+from cagematch.problems.problem import Rules
 
 MOST_SETS = 1_000  # where more sets than these add up to a sum, an equation says it shorter
 

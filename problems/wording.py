@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from cagematch.problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 
 Name = Callable[[int], str]
 MOST = 9  # values or places that are listed

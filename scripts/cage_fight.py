@@ -1,8 +1,8 @@
-"""Puts hostile backends into the cage beside real solves of three pools, again and again, and prints what came of it.
+"""Puts hostile backends into the keeper beside real solves of three pools, again and again, and prints what came of it.
 
     python scripts/cage_fight.py --runs 200
 
-One cage takes turns between a hostile run and a real solve of the pool's backend; a neighbour on another core solves
+One keeper takes turns between a hostile run and a real solve of the pool's backend; a neighbour on another core solves
 all the while. Each hostile run has to be told rightly, to be over in time and to leave nothing: no process, no memory.
 The exit code is 1 where one did not, or where a real solve came to harm.
 """
@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from hostile.caged import EASY, HARD, caged, collect, marked, named, puzzle  # noqa: E402
+from hostile.keepers import EASY, HARD, collect, keeper_client, marked, named, puzzle  # noqa: E402
 
-from workers.backends import entry  # noqa: E402
-from workers.cage import Cage, Job, Limits  # noqa: E402
-from workers.processes import usage  # noqa: E402
+from cagematch.workers.backends import entry  # noqa: E402
+from cagematch.workers.keeper.client import Job, KeeperClient, Limits  # noqa: E402
+from cagematch.workers.machine.processes import usage  # noqa: E402
 
 POOLS = {"cp-sat": "cp-sat:workers=1", "legacy-cp": "legacy-cp", "mip": "scip"}
 DEEDS = {
@@ -77,11 +77,11 @@ def job(configuration: str, text: str = EASY) -> Job:
     return Job(next(_numbers), family, configuration, "sudoku", text, 1)
 
 
-def solves(cage: Cage, configuration: str) -> bool:
+def solves(keeper: KeeperClient, configuration: str) -> bool:
     """Whether a real solve is answered rightly."""
     jobs = [job(configuration, HARD)]
-    cage.submit(jobs, PATIENT)
-    (answer,) = collect(cage, jobs)
+    keeper.submit(jobs, PATIENT)
+    (answer,) = collect(keeper, jobs)
     return answer["stop"] == "finished" and puzzle(HARD).is_solution(answer["assignment"])
 
 
@@ -96,32 +96,32 @@ class Neighbour(threading.Thread):
 
     def run(self) -> None:
         """Solve."""
-        cage = Cage()
-        cage.lease(1)
+        keeper = KeeperClient()
+        keeper.lease(1)
         while not self.over.is_set():
-            if solves(cage, self._configuration):
+            if solves(keeper, self._configuration):
                 self.solved += 1
             else:
                 self.harmed += 1
-        cage.close()
+        keeper.close()
 
 
-def one(cage: Cage, deed: str, real: str, told: Told) -> None:
+def one(keeper: KeeperClient, deed: str, real: str, told: Told) -> None:
     """A hostile run in a sandbox that is warm, and a real solve after it."""
     warm = [job(HOSTILE)]
-    cage.submit(warm, PATIENT)
-    collect(cage, warm)
+    keeper.submit(warm, PATIENT)
+    collect(keeper, warm)
     before = resident_mib()
     jobs = [job(f"{HOSTILE}:do={deed}")]
     started = time.monotonic()
     limits = LIMITS if DEEDS[deed] == "timeout" else ENOUGH
-    cage.submit(jobs, limits)
-    (answer,) = collect(cage, jobs)
+    keeper.submit(jobs, limits)
+    (answer,) = collect(keeper, jobs)
     told.past.append(time.monotonic() - started - limits.time_s - limits.grace_s)
-    told.left += len(marked()) - len(named("workers.sandbox")) - len(named("workers.keeper"))
+    told.left += len(marked()) - len(named("cagematch.workers.sandbox")) - len(named("cagematch.workers.keeper"))
     told.grown_mib = max(told.grown_mib, resident_mib() - before)
     told.stops[answer["stop"]] += 1
-    told.harmed += not solves(cage, real)
+    told.harmed += not solves(keeper, real)
 
 
 def resident_mib() -> float:
@@ -132,14 +132,14 @@ def resident_mib() -> float:
 def fight(pool: str, runs: int) -> tuple[dict[str, Told], Neighbour]:
     """Every deed so many times in a pool."""
     told = {deed: Told() for deed in DEEDS}
-    with tempfile.TemporaryDirectory() as folder, caged(Path(folder)) as cage:
+    with tempfile.TemporaryDirectory() as folder, keeper_client(Path(folder)) as keeper:
         neighbour = Neighbour(POOLS[pool])
         neighbour.start()
-        cage.lease(1)
-        solves(cage, POOLS[pool])
+        keeper.lease(1)
+        solves(keeper, POOLS[pool])
         for _ in range(runs):
             for deed in DEEDS:
-                one(cage, deed, POOLS[pool], told[deed])
+                one(keeper, deed, POOLS[pool], told[deed])
         neighbour.over.set()
         neighbour.join()
     return told, neighbour

@@ -13,12 +13,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from models.engine import open_engine, reading
-from scheduler.reports import REPORTS
-from scheduler.reports.coverage import coverage
-from scheduler.reports.scope import scope
-from scheduler.reports.table import show
-from workers.connections import find_connections
+from cagematch.models.engine import open_engine, reading
+from cagematch.scheduler.reports import REPORTS
+from cagematch.scheduler.reports.coverage import coverage
+from cagematch.scheduler.reports.scope import scope
+from cagematch.scheduler.reports.table import show
+from cagematch.workers.connections import find_connections
 
 FONT = re.compile(r"@font-face\s*{.*?}", re.DOTALL)  # they name a host elsewhere; a reader's own monospace does
 

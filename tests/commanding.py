@@ -118,5 +118,5 @@ def make_scheduler(folder: Path, **environment: str) -> Scheduler:
     if script:
         return Scheduler(folder, [script], clean | environment)
     # -P: what lies in the working folder must not take the place of our packages.
-    command = [sys.executable, "-P", "-c", "from scheduler.cli import main; main()"]
-    return Scheduler(folder, command, clean | {"PYTHONPATH": str(ROOT)} | environment)
+    command = [sys.executable, "-P", "-c", "from cagematch.scheduler.cli import main; main()"]
+    return Scheduler(folder, command, clean | {"PYTHONPATH": str(ROOT / "src")} | environment)

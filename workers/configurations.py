@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from problems.errors import ConfigurationError
-from workers.backends import all_backends, entry, load, version
-from workers.backends.contract import Parameter, Settings
+from cagematch.problems.errors import ConfigurationError
+from cagematch.workers.backends import all_backends, entry, load, version
+from cagematch.workers.backends.contract import Parameter, Settings
 
 PRESETS: dict[str, str] = {
     "cp-default": "legacy-cp:var=CHOOSE_FIRST_UNBOUND,val=ASSIGN_MIN_VALUE",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from problems.errors import ServiceError
+from cagematch.problems.errors import ServiceError
 
 DATABASE, BROKER = "CAGEMATCH_DATABASE_URL", "CAGEMATCH_BROKER_URL"
 MARKER = "cagematch:marker"  # a key that our workers keep in our Redis

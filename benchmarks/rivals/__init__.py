@@ -11,10 +11,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from problems.problem import Problem
-from workers.backends import load
-from workers.backends.contract import Order
-from workers.configurations import configuration
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import load
+from cagematch.workers.backends.contract import Order
+from cagematch.workers.configurations import configuration
 
 Build = Callable[[Problem, Order], Any]
 LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any
 
 from benchmarks.rivals import Build
-from problems.constraints import NotEqual
-from problems.problem import Problem, Rules
-from workers.backends.contract import Order
+from cagematch.problems.constraints import NotEqual
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:

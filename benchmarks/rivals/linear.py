@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.rivals import Build
-from problems.problem import Problem, Rules
-from problems.rewrite import direct
-from workers.backends.contract import Order
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import direct
+from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.rivals import Build
-from problems.problem import Problem, Rules
-from problems.rewrite import direct
-from workers.backends.contract import Order
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import direct
+from cagematch.workers.backends.contract import Order
 
 FORMATS = ("cip", "lp", "opb")  # of a .mps file the variables come in another order
 

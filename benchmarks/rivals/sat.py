@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.rivals import Build
-from problems.clauses import clauses
-from problems.problem import Problem
-from workers.backends.contract import Order
+from cagematch.problems.clauses import clauses
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:

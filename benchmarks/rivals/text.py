@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.rivals import Build
-from problems.problem import Problem, Rules
-from workers.backends.contract import Order
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import get_args
 
-from problems.constraints import Constraint
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
+from cagematch.problems.constraints import Constraint
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
 
 HANDLES = get_args(Constraint)  # it asks a constraint only whether it holds
 TASKS = (Task.SOLVE,)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol, runtime_checkable
 
-from problems.errors import InputError
-from problems.kinds import futoshiki, kakuro, killer, latin, queens, sudoku
-from problems.problem import Problem, Restore
+from cagematch.problems.errors import InputError
+from cagematch.problems.kinds import futoshiki, kakuro, killer, latin, queens, sudoku
+from cagematch.problems.problem import Problem, Restore
 
 
 class Kind(Protocol):

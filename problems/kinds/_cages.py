@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from problems.errors import PuzzleError
-from problems.kinds._shape import place
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds._shape import place
 
 FORM = '{"cages": [{"cells": [[row, column], …], "sum": n}, …]}'
 

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from problems.errors import Contradiction, PuzzleError
-from problems.kinds._shape import SYMBOLS, Shape, place, units
+from cagematch.problems.errors import Contradiction, PuzzleError
+from cagematch.problems.kinds._shape import SYMBOLS, Shape, place, units
 
 BLANKS = ".*_-"
 NO_SYMBOL = b"?"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isqrt
 from typing import Any
 
-from problems.errors import PuzzleError
-from problems.kinds import sudoku
-from problems.kinds._shape import LARGEST, SYMBOLS
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds import sudoku
+from cagematch.problems.kinds._shape import LARGEST, SYMBOLS
 
 
 def grid_of(told: dict[str, Any]) -> str:

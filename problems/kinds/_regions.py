@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from math import isqrt
 
-from problems.errors import PuzzleError
+from cagematch.problems.errors import PuzzleError
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 

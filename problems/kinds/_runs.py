@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from problems.errors import PuzzleError
+from cagematch.problems.errors import PuzzleError
 
 SIZE = re.compile(r"([1-9][0-9]?)[xX]([1-9][0-9]?):", re.ASCII)
 CELL = re.compile(r"[xX]|[1-9.*_0-]|\(([0-9]{0,2})\\([0-9]{0,2})\)", re.ASCII)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from math import isqrt
 from typing import NamedTuple
 
-from problems.errors import PuzzleError
-from problems.kinds._regions import as_regions, regions_of
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds._regions import as_regions, regions_of
 
 SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ0"
 LARGEST = len(SYMBOLS)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from problems.kinds._shape import Shape
+from cagematch.problems.kinds._shape import Shape
 
 
 @dataclass(frozen=True, slots=True)

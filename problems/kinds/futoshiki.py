@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import isqrt
 
-from problems.constraints import AllDifferent, Constraint, Less
-from problems.errors import PuzzleError
-from problems.kinds import latin, sudoku
-from problems.kinds._drawing import frame
-from problems.kinds._shape import Shape, place, units
-from problems.problem import Problem, Rules
+from cagematch.problems.constraints import AllDifferent, Constraint, Less
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds import latin, sudoku
+from cagematch.problems.kinds._drawing import frame
+from cagematch.problems.kinds._shape import Shape, place, units
+from cagematch.problems.problem import Problem, Rules
 
 CELL = re.compile(r"([1-9.*_0-])(?:([<>])([v^])?|([v^])([<>])?)?", re.ASCII)
 Signs = tuple[tuple[str, str], ...]  # of each cell, to its right and below it

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from problems.constraints import AllDifferent, Constraint, Sum
-from problems.errors import PuzzleError
-from problems.kinds._drawing import frame
-from problems.kinds._runs import LEAST_SUM, MOST, MOST_SUM, Board, Run, is_white, read_board, runs
-from problems.problem import Problem, Rules
+from cagematch.problems.constraints import AllDifferent, Constraint, Sum
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds._drawing import frame
+from cagematch.problems.kinds._runs import LEAST_SUM, MOST, MOST_SUM, Board, Run, is_white, read_board, runs
+from cagematch.problems.problem import Problem, Rules
 
 WIDTH = 5
 BLACK = "█" * WIDTH

@@ -22,14 +22,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, Sum
-from problems.errors import PuzzleError
-from problems.kinds import sudoku
-from problems.kinds._cages import Cage, as_json, cages_of, read_object
-from problems.kinds._drawing import HEAVY, LIGHT, NONE, OUTSIDE, lattice
-from problems.kinds._givens import grid_of
-from problems.kinds._shape import Shape, besides, shape_of, units
-from problems.problem import Problem, Rules
+from cagematch.problems.constraints import AllDifferent, Constraint, Sum
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds import sudoku
+from cagematch.problems.kinds._cages import Cage, as_json, cages_of, read_object
+from cagematch.problems.kinds._drawing import HEAVY, LIGHT, NONE, OUTSIDE, lattice
+from cagematch.problems.kinds._givens import grid_of
+from cagematch.problems.kinds._shape import Shape, besides, shape_of, units
+from cagematch.problems.problem import Problem, Rules
 
 EMPTY = "." * 81
 

@@ -1,6 +1,6 @@
 """Latin squares to complete (quasigroup completion): each row and each column of n × n holds 1 … n once.
 
-Text form: n × n characters row by row, as `problems.kinds._clues` has them; n is from 2 to 36.
+Text form: n × n characters row by row, as `cagematch.problems.kinds._clues` has them; n is from 2 to 36.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import isqrt
 
-from problems.constraints import AllDifferent
-from problems.errors import Contradiction, PuzzleError
-from problems.kinds import _clues, sudoku
-from problems.kinds._drawing import frame
-from problems.kinds._shape import LARGEST, Shape, place, units
-from problems.problem import Problem, Rules
+from cagematch.problems.constraints import AllDifferent
+from cagematch.problems.errors import Contradiction, PuzzleError
+from cagematch.problems.kinds import _clues, sudoku
+from cagematch.problems.kinds._drawing import frame
+from cagematch.problems.kinds._shape import LARGEST, Shape, place, units
+from cagematch.problems.problem import Problem, Rules
 
 
 def parse(text: str) -> str:

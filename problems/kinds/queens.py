@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from problems.constraints import AllDifferent, Constraint, Sum
-from problems.errors import PuzzleError
-from problems.kinds._drawing import frame
-from problems.problem import Problem, Rules
+from cagematch.problems.constraints import AllDifferent, Constraint, Sum
+from cagematch.problems.errors import PuzzleError
+from cagematch.problems.kinds._drawing import frame
+from cagematch.problems.problem import Problem, Rules
 
 LARGEST = 99
 WORDS = ("", " rising", " falling")

@@ -1,6 +1,6 @@
 """Sudoku of any box shape, with diagonals, windows or centre dots besides, or with regions instead of boxes.
 
-Text form: n × n characters row by row, as `problems.kinds._clues` has them. Where n is a square the boxes are
+Text form: n × n characters row by row, as `cagematch.problems.kinds._clues` has them. Where n is a square the boxes are
 square unless a prefix says otherwise; elsewhere the prefix is needed, as no box shape follows from n = 6:
 ``2x3:`` has 2 rows and 3 columns a box. Other prefixes, in any order (canonical is this one), say what holds besides:
 
@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 
-from problems.constraints import AllDifferent
-from problems.kinds import _clues
-from problems.kinds._drawing import LIGHT, NONE, lattice
-from problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
-from problems.kinds._symmetry import symmetry_of
-from problems.problem import Problem, Restore, Rules
+from cagematch.problems.constraints import AllDifferent
+from cagematch.problems.kinds import _clues
+from cagematch.problems.kinds._drawing import LIGHT, NONE, lattice
+from cagematch.problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
+from cagematch.problems.kinds._symmetry import symmetry_of
+from cagematch.problems.problem import Problem, Restore, Rules
 
 
 def parse(text: str) -> str:

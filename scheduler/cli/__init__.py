@@ -11,15 +11,15 @@ import os
 import sys
 from contextlib import suppress
 
-from problems.errors import CagematchError
-from scheduler.cli.application import INTERRUPTED, app
+from cagematch.problems.errors import CagematchError
+from cagematch.scheduler.cli.application import INTERRUPTED, app
 
 __all__ = ["app", "main"]
 
 
 def main() -> None:
     """Run the command; no traceback reaches a user who did not ask for it with ``--debug``."""
-    from scheduler.cli import batches, checking, results, services, submitting  # noqa: F401 - each registers its commands
+    from cagematch.scheduler.cli import batches, checking, results, services, submitting  # noqa: F401 - each registers its commands
 
     debug = "--debug" in sys.argv
     # Whoever started us may have closed the descriptors.
@@ -49,7 +49,7 @@ def _flush() -> None:
         try:
             stream.flush()
         except BrokenPipeError:
-            from scheduler.cli.consoles import silence
+            from cagematch.scheduler.cli.consoles import silence
 
             silence(stream)
 
@@ -57,7 +57,7 @@ def _flush() -> None:
 def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None:
     if debug:
         raise error
-    from scheduler.cli.consoles import harmless
+    from cagematch.scheduler.cli.consoles import harmless
 
     with suppress(BrokenPipeError):
         print(f"scheduler: {harmless(message)}", file=sys.stderr)

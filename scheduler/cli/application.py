@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import InputError, ServiceError
+from cagematch.problems.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from workers.connections import Connections
+    from cagematch.workers.connections import Connections
 
 app = typer.Typer(
     name="scheduler",
@@ -45,9 +45,9 @@ Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress un
 
 def _version(asked: bool) -> None:
     if asked:
-        from workers.slots import program_version
+        from cagematch import __version__
 
-        typer.echo(f"cagematch {program_version()}")
+        typer.echo(f"cagematch {__version__}")
         raise typer.Exit
 
 
@@ -63,14 +63,14 @@ def _root(
 
 def output() -> Console:
     """Where results go."""
-    from scheduler.cli.consoles import steady
+    from cagematch.scheduler.cli.consoles import steady
 
     return steady(sys.stdout)
 
 
 def notes() -> Console:
     """Where everything else goes: progress, what is being used, warnings."""
-    from scheduler.cli.consoles import steady
+    from cagematch.scheduler.cli.consoles import steady
 
     return steady(sys.stderr)
 
@@ -81,10 +81,10 @@ def connect(*, quiet: bool = False, reads_only: bool = False, wait_s: float = 0.
     ``reads_only``: for a command that only looks: no file is made, and one that may not be written will do.
     ``wait_s``: how long to wait for a database that is away.
     """
-    from models.engine import file_of, open_engine, writable
-    from models.schema import require_current
-    from scheduler.outages import patiently
-    from workers.connections import find_connections
+    from cagematch.models.engine import file_of, open_engine, writable
+    from cagematch.models.schema import require_current
+    from cagematch.scheduler.live.outages import patiently
+    from cagematch.workers.connections import find_connections
 
     connections = find_connections()
     if not quiet:
@@ -110,7 +110,7 @@ def _named(connections: Connections) -> Iterator[None]:
     """Within the block, a SQLite file that cannot be opened is named, which SQLite does not do."""
     from sqlalchemy.exc import OperationalError
 
-    from models.engine import file_of, writable
+    from cagematch.models.engine import file_of, writable
 
     try:
         yield

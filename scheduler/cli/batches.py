@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scheduler.cli.application import Batch, Wait, app, connect, notes, output
-from scheduler.cli.working import follow, follow_workers, go_on, interrupted
+from cagematch.scheduler.cli.application import Batch, Wait, app, connect, notes, output
+from cagematch.scheduler.cli.working import follow, follow_workers, go_on, interrupted
 
 PATIENCE_S = 10.0  # for a database that is restarted; once there was an answer, `watch` waits for as long as it takes
 
@@ -19,9 +19,9 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """List the batches and the live workers. Says, too, what waits for a worker that is not there."""
-    from scheduler.batches import find_batch
-    from scheduler.outages import answers, away, patiently
-    from scheduler.status import draw, status_of
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.live.outages import answers, away, patiently
+    from cagematch.scheduler.live.status import draw, status_of
 
     connections, engine = connect(quiet=as_json, reads_only=True, wait_s=PATIENCE_S)
 
@@ -40,9 +40,9 @@ def status(
 @app.command()
 def watch(batch: Batch = None) -> None:
     """Show a batch's progress until it is done."""
-    from scheduler.batches import find_batch
-    from scheduler.outages import patiently
-    from scheduler.status import abandoned
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.live.outages import patiently
+    from cagematch.scheduler.live.status import abandoned
 
     with interrupted(f"`scheduler watch {batch or ''}".rstrip() + "` shows it again"):
         connections, engine = connect(reads_only=True, wait_s=PATIENCE_S)
@@ -56,7 +56,7 @@ def watch(batch: Batch = None) -> None:
 @app.command()
 def cancel(batch: Batch = None) -> None:
     """Drop a batch's unfinished runs at once. Runs under way are killed and do not count."""
-    from scheduler import batches
+    from cagematch.scheduler.batches import creation as batches
 
     _, engine = connect()
     batch_id = batches.find_batch(engine, batch)
@@ -70,7 +70,7 @@ def cancel(batch: Batch = None) -> None:
 @app.command()
 def resume(batch: Batch = None, wait: Wait = False) -> None:
     """Go on with an interrupted or cancelled batch. What is stored is not done again."""
-    from scheduler.batches import find_batch
+    from cagematch.scheduler.batches.creation import find_batch
 
     connections, engine = connect()
     go_on(connections, engine, find_batch(engine, batch), wait=wait)

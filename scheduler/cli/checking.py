@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import FileError, InputError
-from scheduler.cli.application import app, notes, output
+from cagematch.problems.errors import FileError, InputError
+from cagematch.scheduler.cli.application import app, notes, output
 
 if TYPE_CHECKING:
-    from scheduler.claims import Claims
-    from scheduler.verifying import Judgement
-    from workers.configurations import Configuration
+    from cagematch.scheduler.solutions.claims import Claims
+    from cagematch.scheduler.solutions.verification import Judgement
+    from cagematch.workers.configurations import Configuration
 
 
 @app.command()
@@ -42,8 +42,8 @@ def verify(
     Files have JSON lines with a "solution" beside each puzzle, a table whose heading names columns puzzle and solution,
     or lines of a puzzle and its solution. Exit code 1 when a solution is wrong, or a solver does not agree.
     """
-    from problems.kinds import kind_named
-    from scheduler.verifying import require_handled
+    from cagematch.problems.kinds import kind_named
+    from cagematch.scheduler.solutions.verification import require_handled
 
     if kind is not None:
         kind_named(kind)
@@ -60,8 +60,8 @@ def verify(
 
 
 def _configuration(word: str) -> Configuration:
-    from scheduler.cli.working import require_installed
-    from workers.configurations import configuration
+    from cagematch.scheduler.cli.working import require_installed
+    from cagematch.workers.configurations import configuration
 
     _keep_output()
     found = configuration(word)
@@ -71,7 +71,7 @@ def _configuration(word: str) -> Configuration:
 
 def _keep_output() -> None:
     """Keep the standard output for ourselves: some solvers print banners there, and some only as the process ends."""
-    from scheduler.cli.consoles import silence
+    from cagematch.scheduler.cli.consoles import silence
 
     ours = os.dup(sys.stdout.fileno())
     silence(sys.stdout)
@@ -80,8 +80,8 @@ def _keep_output() -> None:
 
 def _load(words: list[str], kind: str | None) -> list[Claims]:
     """Read every file before anything is checked; name the faults of all of them together."""
-    from scheduler.claims import load
-    from scheduler.readers.source import find_source
+    from cagematch.scheduler.readers.source import find_source
+    from cagematch.scheduler.solutions.claims import load
 
     loaded, faults, total = [], [], 0
     for word in dict.fromkeys(words):
@@ -97,7 +97,7 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
 
 def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
     """Judge a file, tell what came of it, and say whether all is right and a solver that was asked says so, too."""
-    from scheduler.verifying import as_object, summary, told
+    from cagematch.scheduler.solutions.verification import as_object, summary, told
 
     by = configuration.text if configuration else None
     judged = _judged(claims, configuration)
@@ -114,7 +114,7 @@ def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool)
 def _judged(claims: Claims, configuration: Configuration | None) -> list[Judgement]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from scheduler.verifying import judgements
+    from cagematch.scheduler.solutions.verification import judgements
 
     console = notes()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())

@@ -7,15 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from problems.errors import InputError
-from scheduler.cli.application import notes, output
+from cagematch.problems.errors import InputError
+from cagematch.scheduler.cli.application import notes, output
 
 if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Connection, Engine
 
-    from scheduler.reports.scope import Scope
-    from scheduler.reports.table import Table
+    from cagematch.scheduler.reports.scope import Scope
+    from cagematch.scheduler.reports.table import Table
 
 ROWS = 20  # on a terminal; files have them all
 DRAWN = 3  # puzzles with two solutions
@@ -58,9 +58,9 @@ def findings(connection: Connection, covered: Scope, only: str | None = None) ->
     """
     from sqlalchemy import func, select
 
-    from models import Batch
-    from scheduler.reports import REPORTS, TASKS
-    from scheduler.reports.puzzles import number_of, of_tasks
+    from cagematch.models import Batch
+    from cagematch.scheduler.reports import REPORTS, TASKS
+    from cagematch.scheduler.reports.puzzles.evidence import number_of, of_tasks
 
     found = []
     for name, tasks in TASKS.items():
@@ -76,7 +76,7 @@ def findings(connection: Connection, covered: Scope, only: str | None = None) ->
 
 def draw(name: str, tables: list[Table], batches: list[int]) -> None:
     """Draw the first rows of a report's tables, and say how to get the others."""
-    from scheduler.reports.table import show
+    from cagematch.scheduler.reports.table import show
 
     shown = _first(tables)
     show(shown, output())
@@ -97,8 +97,8 @@ def sum_up(found: list[Findings]) -> bool:
 
 def tell(engine: Engine, batch_id: int) -> bool:
     """Draw and sum up what a batch has found of its puzzles; whether something is the matter with one."""
-    from models.engine import reading
-    from scheduler.reports.scope import Scope
+    from cagematch.models.engine import reading
+    from cagematch.scheduler.reports.scope import Scope
 
     with reading(engine) as connection:
         found = findings(connection, Scope((batch_id,), newest=False))
@@ -121,8 +121,8 @@ def _first(tables: list[Table]) -> list[Table]:
 
 
 def _draw_solutions(tables: list[Table], console: Console) -> None:
-    from scheduler.cli.consoles import drawable
-    from scheduler.reports.drawing import beside, differing, in_words
+    from cagematch.scheduler.cli.consoles import drawable
+    from cagematch.scheduler.reports.puzzles.drawing import beside, differing, in_words
 
     pairs = [row for table in tables for row in table.rows if row["second"]]
     for row in pairs[:DRAWN]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import InputError
-from scheduler.cli.application import app, connect, notes, output
+from cagematch.problems.errors import InputError
+from cagematch.scheduler.cli.application import app, connect, notes, output
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from problems.problem import Puzzle
-    from scheduler.reports.scope import Scope
-    from scheduler.reports.table import Table
+    from cagematch.problems.problem import Puzzle
+    from cagematch.scheduler.reports.scope import Scope
+    from cagematch.scheduler.reports.table import Table
 
 Batches = Annotated[
     list[str] | None,
@@ -63,16 +63,16 @@ def report(
     Without a BATCH, of each puzzle and configuration the newest run counts, out of the batches that have the task and
     the limits of the newest one; a note tells which others are left out.
     """
-    from models.engine import reading
-    from scheduler.batches import find_batch
-    from scheduler.cli import findings
-    from scheduler.cli.consoles import written
-    from scheduler.reports import REPORTS, table
-    from scheduler.reports.comparison import failures
-    from scheduler.reports.coverage import coverage
-    from scheduler.reports.disturbances import undisturbed
-    from scheduler.reports.formats import WRITERS
-    from scheduler.reports.scope import scope
+    from cagematch.models.engine import reading
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.cli import findings
+    from cagematch.scheduler.cli.consoles import written
+    from cagematch.scheduler.reports import REPORTS, table
+    from cagematch.scheduler.reports.comparison import failures
+    from cagematch.scheduler.reports.coverage import coverage
+    from cagematch.scheduler.reports.disturbances import undisturbed
+    from cagematch.scheduler.reports.formats import WRITERS
+    from cagematch.scheduler.reports.scope import scope
 
     _require(form, name)
     _, engine = connect(reads_only=True)
@@ -107,7 +107,7 @@ def report(
 
 
 def _chosen(tables: list[Table], columns: str | None, sort: str | None, matching: str | None) -> list[Table]:
-    from scheduler.reports.table import chosen
+    from cagematch.scheduler.reports.table import chosen
 
     wanted = [chosen(one, columns, sort, matching) for one in tables]
     shown = [one for one in wanted if one.rows]
@@ -117,8 +117,8 @@ def _chosen(tables: list[Table], columns: str | None, sort: str | None, matching
 
 
 def _require(form: str, name: str | None) -> None:
-    from scheduler.reports import REPORTS
-    from scheduler.reports.formats import WRITERS
+    from cagematch.scheduler.reports import REPORTS
+    from cagematch.scheduler.reports.formats import WRITERS
 
     if form != "table" and form not in WRITERS:
         raise InputError(f"no format is called {form!r}; there are: table, {', '.join(WRITERS)}")
@@ -148,13 +148,13 @@ def export(
     Without a BATCH, only the batches that have the task and the limits of the newest one count; a note tells which
     others are left out.
     """
-    from models.engine import reading
-    from scheduler.batches import find_batch
-    from scheduler.cli.consoles import data_out
-    from scheduler.exporting import WRITERS, format_of
-    from scheduler.reports.coverage import left_out
-    from scheduler.reports.runs import exported
-    from scheduler.reports.scope import scope
+    from cagematch.models.engine import reading
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.cli.consoles import data_out
+    from cagematch.scheduler.reports.coverage import left_out
+    from cagematch.scheduler.reports.export import WRITERS, format_of
+    from cagematch.scheduler.reports.runs import exported
+    from cagematch.scheduler.reports.scope import scope
 
     if experiment is not None:
         if calm:
@@ -188,9 +188,9 @@ def export(
 
 def _undisturbed(connection: Connection, covered: Scope) -> Scope:
     """What is left of the runs to export, with a note of what is not."""
-    from scheduler.reports.coverage import disturbed_left_out
-    from scheduler.reports.disturbances import undisturbed
-    from scheduler.reports.scope import covered_batches
+    from cagematch.scheduler.reports.coverage import disturbed_left_out
+    from cagematch.scheduler.reports.disturbances import undisturbed
+    from cagematch.scheduler.reports.scope import covered_batches
 
     left = undisturbed(connection, covered)
     if left.chosen and not covered_batches(connection, left):
@@ -201,9 +201,9 @@ def _undisturbed(connection: Connection, covered: Scope) -> Scope:
 
 
 def _export_experiment(batch: str, words: list[str]) -> None:
-    from models.engine import reading
-    from scheduler.batches import find_batch
-    from scheduler.experiments import SUFFIX, write
+    from cagematch.models.engine import reading
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.experiments import SUFFIX, write
 
     if len(words) != 1 or not words[0].endswith((SUFFIX, "-")):
         raise InputError(f"found {' '.join(words)!r}, expected one file {SUFFIX}, or - for the standard output")
@@ -237,9 +237,9 @@ def show(
     ] = None,
 ) -> None:
     """Draw a puzzle and what is known of it, or a run with its answer. With --model: what a solver makes of it."""
-    from models.engine import reading
-    from scheduler.cli.consoles import drawable
-    from scheduler.showing import describe, puzzle_of
+    from cagematch.models.engine import reading
+    from cagematch.scheduler.cli.consoles import drawable
+    from cagematch.scheduler.inspection.descriptions import describe, puzzle_of
 
     _, engine = connect(reads_only=True)
     with reading(engine) as connection:
@@ -251,11 +251,11 @@ def show(
 
 
 def _show_models(puzzle: Puzzle, words: list[str], *, stored: bool) -> None:
-    from problems.kinds import KINDS
-    from scheduler.cli.consoles import drawable
-    from scheduler.reports.table import Table, show
-    from scheduler.sizing import model_of
-    from workers.configurations import configurations
+    from cagematch.problems.kinds import KINDS
+    from cagematch.scheduler.cli.consoles import drawable
+    from cagematch.scheduler.inspection.model_sizes import model_of
+    from cagematch.scheduler.reports.table import Table, show
+    from cagematch.workers.configurations import configurations
 
     found = [model_of(puzzle, configuration) for configuration in configurations(words)]
     output().print(f"{puzzle.kind} {puzzle.fingerprint.hex()[:12]}" + ("" if stored else "  not stored"))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from problems.errors import CagematchError, InputError, ServiceError
-from scheduler.cli.application import app, connect, notes, output
+from cagematch.problems.errors import CagematchError, InputError, ServiceError
+from cagematch.scheduler.cli.application import app, connect, notes, output
 
 if TYPE_CHECKING:
-    from scheduler.pruning import Doomed, Noticed
+    from cagematch.scheduler.batches.retention import Doomed, Noticed
 
 NAMED = 5  # batches and sets that a line names
 
@@ -37,10 +37,10 @@ def worker(
     log_level: Annotated[str, typer.Option(metavar="LEVEL", help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Start a Celery worker that serves pools. It works until it is told to stop."""
-    from workers.app import make_app
-    from workers.connections import find_connections
-    from workers.pools import installed, pools_named, queues
-    from workers.topology import CORES, check_cores
+    from cagematch.workers.connections import find_connections
+    from cagematch.workers.machine.topology import CORES, check_cores
+    from cagematch.workers.queues.pools import installed, pools_named, queues
+    from cagematch.workers.service.app import make_app
 
     pools = pools_named(pool)
     if cores is not None:
@@ -73,7 +73,7 @@ def worker(
 @app.command()
 def solvers(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """List the backends, their parameters, presets and groups. What -s of submit takes."""
-    from scheduler import solvers as told
+    from cagematch.scheduler.inspection import solvers as told
 
     found = told.solvers(_live_slots(quiet=as_json))
     if as_json:
@@ -86,9 +86,9 @@ def _live_slots(*, quiet: bool) -> dict[str, int] | None:
     """Live slots by queue; None where no worker lives elsewhere, or no database tells of them."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from models.engine import reading
-    from workers.connections import find_connections
-    from workers.queueing import slots_of
+    from cagematch.models.engine import reading
+    from cagematch.workers.connections import find_connections
+    from cagematch.workers.queues.dispatch import slots_of
 
     if find_connections().embedded:
         return None
@@ -115,8 +115,8 @@ def prune(
     sure: Annotated[bool, typer.Option("--yes", help="Do it; without this, only what would go is told.")] = False,
 ) -> None:
     """Delete batches with their runs for good. Export first what is to be kept."""
-    from scheduler import pruning
-    from scheduler.batches import find_batch
+    from cagematch.scheduler.batches import retention as pruning
+    from cagematch.scheduler.batches.creation import find_batch
 
     if not batches and days is None and not unused:
         raise InputError("name batches to delete, or --older-than DAYS, or --unused")
@@ -163,11 +163,11 @@ def _bar(total: int) -> Iterator[Noticed]:
 @database.command()
 def upgrade() -> None:
     """Make the tables, or bring older ones up to date."""
-    from models.engine import open_engine
-    from models.schema import HEAD, SchemaState, require_current, schema_state
-    from workers.app import make_app
-    from workers.connections import find_connections
-    from workers.lifecycle import check_broker
+    from cagematch.models.engine import open_engine
+    from cagematch.models.schema import HEAD, SchemaState, require_current, schema_state
+    from cagematch.workers.connections import find_connections
+    from cagematch.workers.service.app import make_app
+    from cagematch.workers.service.lifecycle import check_broker
 
     connections = find_connections()
     notes().print(str(connections), style="dim")
@@ -183,9 +183,9 @@ def upgrade() -> None:
 @database.command()
 def check() -> None:
     """Check the database's version. Exit code 2 when it is not this program's; nothing is changed."""
-    from models.engine import open_engine
-    from models.schema import HEAD, require_current
-    from workers.connections import find_connections
+    from cagematch.models.engine import open_engine
+    from cagematch.models.schema import HEAD, require_current
+    from cagematch.workers.connections import find_connections
 
     connections = find_connections()
     notes().print(str(connections), style="dim")

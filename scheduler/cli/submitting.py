@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from problems.errors import InputError
-from problems.outcome import Asked, Task
-from scheduler.bounds import DEFAULT_BOUND, LARGEST_SEED, MOST_SOLUTIONS, PRIORITIES
-from scheduler.cli.application import Batch, Wait, app, connect, mebibytes, notes, seconds
-from scheduler.cli.working import announce, go_on, load, require_backends, require_task, store, work
+from cagematch.problems.errors import InputError
+from cagematch.problems.outcome import Asked, Task
+from cagematch.scheduler.batches.bounds import DEFAULT_BOUND, LARGEST_SEED, MOST_SOLUTIONS, PRIORITIES
+from cagematch.scheduler.cli.application import Batch, Wait, app, connect, mebibytes, notes, seconds
+from cagematch.scheduler.cli.working import announce, go_on, load, require_backends, require_task, store, work
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from scheduler.batches import Plan
-    from scheduler.experiments import Listed
+    from cagematch.scheduler.batches.creation import Plan
+    from cagematch.scheduler.batches.experiments import Listed
 
 DEFAULT = ("@default",)
 
@@ -40,7 +40,7 @@ class Wanted:
 
     def plan(self, sets: list[int], configurations: list[Any], name: str | None) -> Plan:
         """The plan that they come to."""
-        from scheduler.batches import Plan
+        from cagematch.scheduler.batches.creation import Plan
 
         return Plan(
             sets,
@@ -129,8 +129,8 @@ def submit(
     wait: Wait = False,
 ) -> None:
     """Solve puzzles with several configurations. What came of each run is stored, and `report` compares them."""
-    from scheduler import batches
-    from workers.configurations import configurations
+    from cagematch.scheduler.batches import creation as batches
+    from cagematch.workers.configurations import configurations
 
     wanted = Wanted(task, bound, timeout, memory, repeat, seed, permute, limit, priority, name)
     listed, solvers, wanted = _asked_for(context, files or [], (kind, form), solver or [], wanted)
@@ -161,7 +161,8 @@ def submit(
 @app.command()
 def rerun(batch: Batch = None, wait: Wait = False) -> None:
     """Do a batch again, and tell what differs. It has the same puzzles, configurations, seeds and limits."""
-    from scheduler import batches, differences
+    from cagematch.scheduler.batches import creation as batches
+    from cagematch.scheduler.batches import differences
 
     connections, engine = connect()
     earlier = batches.find_batch(engine, batch)
@@ -180,7 +181,7 @@ def _asked_for(
     context: typer.Context, files: list[str], how: tuple[str | None, str | None], solver: list[str], wanted: Wanted
 ) -> tuple[list[Listed], list[str], Wanted]:
     """The puzzle files, the configurations and the options: an experiment's, but what is typed besides goes first."""
-    from scheduler.experiments import SUFFIX, Listed, read
+    from cagematch.scheduler.batches.experiments import SUFFIX, Listed, read
 
     if not any(file.lower().endswith(SUFFIX) for file in files):
         return [Listed(file, *how) for file in files], solver, wanted
@@ -206,7 +207,7 @@ def _refuse_mistakes(context: typer.Context, puzzles: bool, to: str | None, want
 
 
 def _tell_unpermuted(kinds: set[str]) -> None:
-    from problems.kinds import KINDS, Symmetric
+    from cagematch.problems.kinds import KINDS, Symmetric
 
     if still := [kind for kind in sorted(kinds) if not isinstance(KINDS[kind], Symmetric)]:
         notes().print(f"--permute changes nothing for puzzles of the kind {', '.join(still)}", style="yellow")
@@ -214,7 +215,7 @@ def _tell_unpermuted(kinds: set[str]) -> None:
 
 def _named(context: typer.Context, engine: Engine, name: str | None) -> str | None:
     """The batch's name: one that was typed must be free, one of an experiment gets a number where it is not."""
-    from scheduler import batches
+    from cagematch.scheduler.batches import creation as batches
 
     if name is None:
         return None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from problems.errors import FileError, InputError
-from scheduler.cli.application import INTERRUPTED, notes, output
+from cagematch.problems.errors import FileError, InputError
+from cagematch.scheduler.cli.application import INTERRUPTED, notes, output
 
 NAMED = 5  # runs that the end of a batch names
 MANY = 10_000_000  # runs
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from problems.outcome import Task
-    from scheduler.experiments import Listed
-    from scheduler.loading import Loaded
-    from workers.configurations import Configuration
-    from workers.connections import Connections
+    from cagematch.problems.outcome import Task
+    from cagematch.scheduler.batches.experiments import Listed
+    from cagematch.scheduler.batches.puzzle_sets import Loaded
+    from cagematch.workers.configurations import Configuration
+    from cagematch.workers.connections import Connections
 
 
 def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Take up what is left of a batch; refused while another process of an embedded database is at work."""
-    from scheduler import batches
-    from scheduler.status import take_database
+    from cagematch.scheduler.batches import creation as batches
+    from cagematch.scheduler.live.status import take_database
 
     if connections.embedded and (other := take_database(engine)):
         raise InputError(
@@ -48,7 +48,7 @@ def load(listed: list[Listed], *, skip_invalid: bool, contradictions: bool = Fal
 
     ``contradictions``: take grids whose givens contradict each other, which are there to be repaired.
     """
-    from scheduler import loading
+    from cagematch.scheduler.batches import puzzle_sets as loading
 
     loaded, faults, total = [], [], 0
     for one in dict.fromkeys(listed):
@@ -97,7 +97,7 @@ def store(engine: Engine, loaded: list[Loaded]) -> list[int]:
 def _store(engine: Engine, one: Loaded, console: Console) -> int:
     from rich.progress import BarColumn, Progress, TextColumn
 
-    from scheduler.loading import store_set
+    from cagematch.scheduler.batches.puzzle_sets import store_set
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
@@ -107,7 +107,7 @@ def _store(engine: Engine, one: Loaded, console: Console) -> int:
 
 def require_backends(connections: Connections, engine: Engine, backends: list[str]) -> None:
     """Embedded, what is asked for must be installed here; else workers tell what they have."""
-    from scheduler.batches import unserved
+    from cagematch.scheduler.batches.creation import unserved
 
     if connections.embedded:
         require_installed(backends)
@@ -117,7 +117,7 @@ def require_backends(connections: Connections, engine: Engine, backends: list[st
 
 def require_installed(backends: list[str]) -> None:
     """Say which backends are broken or not installed here, and what installs them."""
-    from workers.backends import entry, looked_at
+    from cagematch.workers.backends import entry, looked_at
 
     found = {backend: looked_at(backend) for backend in backends}
     if broken := [why for _, why in found.values() if why]:
@@ -130,7 +130,7 @@ def require_installed(backends: list[str]) -> None:
 
 def require_task(chosen: list[Configuration], task: Task) -> None:
     """Say which configurations cannot do a task: their runs will be unsupported. None that can is an error."""
-    from workers.backends import all_backends, load
+    from cagematch.workers.backends import all_backends, load
 
     lacking = [configuration.text for configuration in chosen if task not in load(configuration.backend).TASKS]
     if len(lacking) == len(chosen):
@@ -142,10 +142,10 @@ def require_task(chosen: list[Configuration], task: Task) -> None:
 
 def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Have a batch solved: here when embedded, else by the workers."""
-    from scheduler.outages import answers
-    from workers.app import make_app
-    from workers.connections import without_password
-    from workers.queueing import enqueue
+    from cagematch.scheduler.live.outages import answers
+    from cagematch.workers.connections import without_password
+    from cagematch.workers.queues.dispatch import enqueue
+    from cagematch.workers.service.app import make_app
 
     if connections.embedded:
         _work_here(connections, engine, batch_id)
@@ -163,9 +163,9 @@ def work(connections: Connections, engine: Engine, batch_id: int, *, wait: bool)
 
 
 def _work_here(connections: Connections, engine: Engine, batch_id: int) -> None:
-    from scheduler.embedded import embedded_worker, interruptible
-    from workers.app import make_app
-    from workers.queueing import enqueue
+    from cagematch.scheduler.live.embedded import embedded_worker, interruptible
+    from cagematch.workers.queues.dispatch import enqueue
+    from cagematch.workers.service.app import make_app
 
     app_here = make_app(connections, only_batch=batch_id)
     told = f"interrupted; `scheduler resume {batch_id}` goes on with the runs that are left"
@@ -188,7 +188,7 @@ def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from models.engine import file_of
+    from cagematch.models.engine import file_of
 
     file = file_of(engine.url)
 
@@ -215,7 +215,7 @@ def _kept(engine: Engine) -> Iterator[Callable[[], None]]:
 
 def follow_workers(connections: Connections, engine: Engine, batch_id: int) -> None:
     """Show what workers elsewhere do, and which service they wait for; they go on when nobody looks."""
-    from scheduler.outages import broker_watch
+    from cagematch.scheduler.live.outages import broker_watch
 
     more = f"`scheduler watch {batch_id}` shows it again, `scheduler cancel {batch_id}` drops what is left"
     with interrupted(f"the workers go on with batch {batch_id}; {more}"):
@@ -234,10 +234,10 @@ def interrupted(told: str) -> Iterator[None]:
 
 def follow(engine: Engine, batch_id: int, check: Callable[[], None] | None = None) -> None:
     """Show progress to the end, and what a task has found of the puzzles; exit code 1 when something is wrong."""
-    from scheduler.cli.findings import tell
-    from scheduler.progress import failed_runs
-    from scheduler.reports.runs import refuted
-    from scheduler.watch import conclusion, watch
+    from cagematch.scheduler.cli.findings import tell
+    from cagematch.scheduler.live.progress import failed_runs
+    from cagematch.scheduler.live.watch import conclusion, watch
+    from cagematch.scheduler.reports.runs import refuted
 
     end = watch(engine, batch_id, notes(), check or (lambda: None))
     told, failed = conclusion(end)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from problems.errors import InputError
-from scheduler.readers import grid, jsonl, lines
-from scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.problems.errors import InputError
+from cagematch.scheduler.readers import grid, jsonl, lines
+from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
 
 
 class Reader(Protocol):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import IO, NamedTuple
 
-from problems.errors import InputError
+from cagematch.problems.errors import InputError
 
 LARGEST = 2**30  # bytes of text: some ten million Sudokus
 ANY_RATIO = 2**26  # up to here a file may unpack to whatever it likes, beyond only to …

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
-from scheduler.readers.entries import KIND, Entry, Misread, told_kind
+from cagematch.scheduler.readers.entries import KIND, Entry, Misread, told_kind
 
 WIDTHS = (4, 6, 8, 9, 10, 12, 15, 16, 20, 25, 30, 36)
 UPRIGHT = "|│║┃!"

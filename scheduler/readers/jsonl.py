@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
 
 LABEL = ("label", "id")
 UNSTORED = re.compile("[\0\ud800-\udfff]")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scheduler.readers.entries import Entry, Misread, told_kind
+from cagematch.scheduler.readers.entries import Entry, Misread, told_kind
 
 PUZZLE = re.compile(r"\s*((?:(?:[A-Za-z]|[0-9]+[xX][0-9]+):)*[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"

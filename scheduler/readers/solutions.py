@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scheduler.readers import jsonl, lines
-from scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.scheduler.readers import jsonl, lines
+from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
 
 PUZZLE = ("puzzle", "puzzles", "quiz", "quizzes")
 SOLUTION = ("solution", "solutions")

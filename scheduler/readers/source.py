@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TextIO
 
-from problems.errors import Fault, FileError, InputError
-from scheduler.readers.content import content, without_suffix
+from cagematch.problems.errors import Fault, FileError, InputError
+from cagematch.scheduler.readers.content import content, without_suffix
 
 SPREADSHEETS = (".csv", ".tsv")
 HEADING = re.compile(r"\s*\"?[A-Za-z_]{2,}\"?\s*[,;\t]")
@@ -55,7 +55,7 @@ def find_source(word: str) -> Source:
 
 def shipped_sets() -> dict[str, Path]:
     """The sets that come with the program, by name."""
-    package = find_spec("puzzles")
+    package = find_spec("cagematch.puzzles")
     folders = [Path(folder) for folder in (package.submodule_search_locations or [])] if package else []
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.txt"))}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from problems.outcome import Task
-from scheduler.reports import comparison, counts, improper, repairs
-from scheduler.reports.table import Table
+from cagematch.problems.outcome import Task
+from cagematch.scheduler.reports import comparison
+from cagematch.scheduler.reports.puzzles import counts, improper, repairs
+from cagematch.scheduler.reports.table import Table
 
 REPORTS: dict[str, Callable[..., list[Table]]] = {
     "comparison": comparison.tables,

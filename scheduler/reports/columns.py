@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from problems.outcome import DECIDED, Task, Word
-from scheduler.reports.table import Column
+from cagematch.problems.outcome import DECIDED, Task, Word
+from cagematch.scheduler.reports.table import Column
 
 FAILED = [w for w in Word if w not in DECIDED]
 # Worth a column even when there is none; of those that the task may come to, the first is what one hopes for.

@@ -35,13 +35,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from problems.outcome import DECIDED, Task, Word
-from scheduler.reports.columns import FAILED, columns_of, key
-from scheduler.reports.runs import Judged, judged, ran, sizes
-from scheduler.reports.scope import Scope
-from scheduler.reports.sizes import Made, words
-from scheduler.reports.statistics import mean, median, percentile
-from scheduler.reports.table import Table
+from cagematch.problems.outcome import DECIDED, Task, Word
+from cagematch.scheduler.reports.columns import FAILED, columns_of, key
+from cagematch.scheduler.reports.runs import Judged, judged, ran, sizes
+from cagematch.scheduler.reports.scope import Scope
+from cagematch.scheduler.reports.sizes import Made, words
+from cagematch.scheduler.reports.statistics import mean, median, percentile
+from cagematch.scheduler.reports.table import Table
 
 LOUD = (Word.WRONG, Word.ERROR)
 MS = 1000

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, func, select
 
-from models import Batch, BatchState, Configuration, Host, Run, Worker
-from problems.outcome import Task
-from scheduler.reports.disturbances import disturbances
-from scheduler.reports.scope import Scope, covered_batches, over
+from cagematch.models import Batch, BatchState, Configuration, Host, Run, Worker
+from cagematch.problems.outcome import Task
+from cagematch.scheduler.reports.disturbances import disturbances
+from cagematch.scheduler.reports.scope import Scope, covered_batches, over
 
 SHOWN = 6  # batches named in full
 MORE = 1.05  # memory: another kernel takes a little more of it or less

@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
-from models import Configuration, Host, Run, Shift, Worker
-from scheduler.reports.scope import Scope, over, slowed
-from scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, shares_around
+from cagematch.models import Configuration, Host, Run, Shift, Worker
+from cagematch.scheduler.reports.scope import Scope, over, slowed
+from cagematch.scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, shares_around
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself

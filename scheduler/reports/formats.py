@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable
 
-from scheduler.reports.table import Cell, Column, Table
+from cagematch.scheduler.reports.table import Cell, Column, Table
 
 # What makes a spreadsheet compute a cell, by OWASP's page on CSV injection; the last four are taken for the first.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, Select, or_, select
 
-from models import Batch, BatchSet, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
-from models.engine import reading
-from problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
-from scheduler.reports.puzzles import OUTCOME, evidence
-from scheduler.reports.scope import Scope, over, set_puzzles
-from scheduler.reports.sizes import Made, made
+from cagematch.models import Batch, BatchSet, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from cagematch.models.engine import reading
+from cagematch.problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
+from cagematch.scheduler.reports.puzzles.evidence import OUTCOME, evidence
+from cagematch.scheduler.reports.scope import Scope, over, set_puzzles
+from cagematch.scheduler.reports.sizes import Made, made
 
 CHUNK = 5_000
 DIGITS = 6  # of seconds and MiB; finer is noise

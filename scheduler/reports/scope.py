@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, false, func, not_, or_, select
 from sqlalchemy.orm import aliased
 
-from models import Batch, BatchSet, PuzzleSet, Run, SetEntry, Worker
+from cagematch.models import Batch, BatchSet, PuzzleSet, Run, SetEntry, Worker
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Which runs had a core that somebody else used too, where no counter of the kernel tells: by looks beside each run.
+"""Runs whose core was shared with another program, found by the core speed probes.
 
-See `workers.speed`. A look that took longer than the host's bound puts its run in doubt. Where that is so for more than
-a tenth of the time, it puts every run around in doubt: whoever is at work there for so long uses the caches and the
-memory of the host in between, too.
+No kernel counter shows this on a virtual machine: see `workers.machine.speed`. A probe slower than the host's bound
+marks its run as disturbed. Where more than a tenth of the time is affected, all runs around are marked: a program that
+runs for so long also uses the caches and the memory of the host between the probes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from models import Shift, Worker
+from cagematch.models import Shift, Worker
 
 BEST = 10  # of a host's measurements one in so many may be faster than its best, which is not to be a lucky moment
 SHARED = 1.25  # over its best: two looks at a core that nobody else uses differ by a few percent, others by a hundred

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from problems.errors import InputError
+from cagematch.problems.errors import InputError
 
 Cell = str | int | float | None
 GAP = 2  # blanks between two columns

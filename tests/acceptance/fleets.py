@@ -60,6 +60,6 @@ class Fleet:
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
             except OSError:
                 continue
-            if b"workers.sandbox" in line:
+            if b"cagematch.workers.sandbox" in line:
                 found.append(pid)
         return found

@@ -85,7 +85,7 @@ def test_plain_celery_serves_what_was_submitted_before_it_came(fleet: Fleet, fol
     assert fleet.batch(1)["done"] == 0
 
     celery = subprocess.Popen(
-        [BESIDE / "celery", "-A", "workers", "worker", "-Q", "mip,legacy-cp", "--loglevel", "WARNING"],
+        [BESIDE / "celery", "-A", "cagematch.workers", "worker", "-Q", "mip,legacy-cp", "--loglevel", "WARNING"],
         cwd=folder or fleet.command.folder,
         env=fleet.command.environment,
         stdout=subprocess.DEVNULL,
@@ -196,7 +196,7 @@ class Refused:
 
     def __call__(self, told: str, *, plain: tuple[str, ...] = (), **environment: str) -> None:
         scheduler = [*self.fleet.command.command, "worker", "--pool", "mip"]
-        celery = [str(BESIDE / "celery"), "-A", "workers", "worker", "-Q", "mip", *plain]
+        celery = [str(BESIDE / "celery"), "-A", "cagematch.workers", "worker", "-Q", "mip", *plain]
         for words in [celery] if plain else [scheduler, celery]:
             done = subprocess.run(
                 words,
@@ -266,7 +266,7 @@ def test_a_file_of_the_users_that_shadows_ours_is_named(fleet: Fleet):
     (fleet.command.folder / "models.py").write_text("raise RuntimeError('this is mine')\n")
 
     done = subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "workers", "worker", "-Q", "mip"],
+        [sys.executable, "-m", "celery", "-A", "cagematch.workers", "worker", "-Q", "mip"],
         cwd=fleet.command.folder,
         env=fleet.command.environment,
         capture_output=True,

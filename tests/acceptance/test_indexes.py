@@ -66,9 +66,9 @@ LISTENER = """
 import json, sys
 from sqlalchemy import Engine, event
 from typer.testing import CliRunner
-from problems.errors import LookupFailed
-from scheduler.cli import batches, checking, results, services, submitting
-from scheduler.cli.application import app
+from cagematch.problems.errors import LookupFailed
+from cagematch.scheduler.cli import batches, checking, results, services, submitting
+from cagematch.scheduler.cli.application import app
 
 found = {}
 

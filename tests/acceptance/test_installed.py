@@ -78,9 +78,9 @@ def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
     names = zipfile.ZipFile(wheel).namelist()
 
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
-    assert tops == {"problems", "models", "migrations", "workers", "scheduler", "puzzles"}
-    assert {"puzzles/easy.txt", "puzzles/medium.txt", "puzzles/hard.txt"} <= set(names)
-    assert any(name.startswith("migrations/versions/") for name in names)
+    assert tops == {"cagematch"}
+    assert {f"cagematch/puzzles/{name}.txt" for name in ("easy", "medium", "hard")} <= set(names)
+    assert any(name.startswith("cagematch/migrations/versions/") for name in names)
 
 
 @pytest.mark.smoke
@@ -96,7 +96,7 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
     # As pip writes it; and python-sat, for one, puts a script of that name beside it.
-    (home / "bin" / "scheduler").write_text("from scheduler.cli import main\nmain()\n")
+    (home / "bin" / "scheduler").write_text("from cagematch.scheduler.cli import main\nmain()\n")
     (home / "bin" / "models.py").write_text("raise RuntimeError('not yours')\n")
     command = [str(home / "bin" / "python"), str(home / "bin" / "scheduler")]
     environment = {k: v for k, v in make_scheduler(folder).environment.items() if k != "PYTHONPATH"}
@@ -105,7 +105,12 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
     assert "20 of 20 runs (20 solved)" in installed("submit", "hard", "--limit", 5).stdout
     assert "hard  5 puzzles" in installed("report").stdout
     where = subprocess.run(
-        [command[0], "-P", "-c", "import scheduler, workers; print(scheduler.__file__, workers.__file__)"],
+        [
+            command[0],
+            "-P",
+            "-c",
+            "import cagematch.scheduler as s, cagematch.workers as w; print(s.__file__, w.__file__)",
+        ],
         capture_output=True,
         text=True,
         check=True,

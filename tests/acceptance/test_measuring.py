@@ -18,9 +18,9 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from hostile.caged import HARD, ROOT, caged, run
+from hostile.keepers import HARD, ROOT, keeper_client, run
 
-from workers.cage import Cage, Limits
+from cagematch.workers.keeper.client import KeeperClient, Limits
 
 HOSTILE = ROOT / "tests" / "hostile"
 LIMITS = Limits(120.0, 4000)
@@ -107,19 +107,19 @@ def meter(request: pytest.FixtureRequest, tmp_path: Path) -> Meter:
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], Used]:
-    """Measures a program by a run of ours, in a cage of its own."""
+    """Measures a program by a run of ours, in a keeper of its own."""
 
     def measure(command: list[str]) -> Used:
         monkeypatch.setenv("HOSTILE_COMMAND", json.dumps(command))
-        with caged(tmp_path) as cage:
-            return in_a_run(cage)
+        with keeper_client(tmp_path) as keeper:
+            return in_a_run(keeper)
 
     return measure
 
 
-def in_a_run(cage: Cage) -> Used:
-    cage.lease(1)
-    (answer,) = run(cage, "hostile:do=command", limits=LIMITS)
+def in_a_run(keeper: KeeperClient) -> Used:
+    keeper.lease(1)
+    (answer,) = run(keeper, "hostile:do=command", limits=LIMITS)
     assert answer["stop"] == "finished", answer
     return Used(answer["cpu_s"], answer["wall_s"], answer["peak_mib"])
 

@@ -10,9 +10,9 @@ from commanding import ROOT, make_scheduler
 PROPER, OTHER, NONE = "12...4....3...2.", "1234341221434321", "123........4...."
 # A backend that says that nothing has a solution.
 REFUTER = """
-from problems.constraints import AllDifferent
-from problems.outcome import Task
-from workers.backends.contract import REFUTED, Found, Size
+from cagematch.problems.constraints import AllDifferent
+from cagematch.problems.outcome import Task
+from cagematch.workers.backends.contract import REFUTED, Found, Size
 
 HANDLES, TASKS, STATUS, PARAMETERS = (AllDifferent,), (Task.SOLVE,), {"no": REFUTED}, {}
 

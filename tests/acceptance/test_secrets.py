@@ -28,7 +28,7 @@ COMMANDS = (
     ("db", "upgrade"),
     ("db", "check"),
 )
-CELERY = [sys.executable, "-P", "-m", "celery", "-A", "workers"]
+CELERY = [sys.executable, "-P", "-m", "celery", "-A", "cagematch.workers"]
 DATABASE, BROKER = "CAGEMATCH_DATABASE_URL", "CAGEMATCH_BROKER_URL"
 
 

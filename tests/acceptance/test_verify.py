@@ -15,11 +15,11 @@ SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))  # row
 RELAXED = {"clp", "glop", "pdlp"}  # need not have an answer
 # A backend whose model lacks the boxes, or has constraints that nothing obeys, or leaves a variable open.
 FAULTY = """
-from problems.constraints import Less
-from problems.problem import Problem, Rules
-from workers.backends.contract import Parameter
-from workers.backends.propagation import HANDLES, STATUS, TASKS, search, size, version
-from workers.backends import propagation
+from cagematch.problems.constraints import Less
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import Parameter
+from cagematch.workers.backends.propagation import HANDLES, STATUS, TASKS, search, size, version
+from cagematch.workers.backends import propagation
 
 PARAMETERS = propagation.PARAMETERS | {"fault": Parameter("lacks", ("lacks", "invents", "forgets"))}
 

@@ -33,7 +33,7 @@ def spoken(command: str) -> list[str]:
     if words[:2] == ["make", "test"]:
         return [sys.executable, "-m", "pytest", "-q", "-x", *shlex.split(words[2].removeprefix("ARGS="))]
     assert words[0] == "scheduler"
-    return [sys.executable, "-P", "-c", "from scheduler.cli import main; main()", *words[1:]]
+    return [sys.executable, "-P", "-c", "from cagematch.scheduler.cli import main; main()", *words[1:]]
 
 
 @pytest.fixture

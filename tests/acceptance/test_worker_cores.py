@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from commanding import Scheduler, make_scheduler, until
 
-from workers.topology import as_list
+from cagematch.workers.machine.topology import as_list
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n"
 

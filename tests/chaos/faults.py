@@ -64,8 +64,8 @@ class Striker:
         """Begin a fault."""
         act = {
             "a worker is killed": lambda: self._kill(fault, "scheduler"),
-            "a keeper is killed": lambda: self._kill(fault, "workers.keeper"),
-            "a sandbox is killed": lambda: self._kill(fault, "workers.sandbox"),
+            "a keeper is killed": lambda: self._kill(fault, "cagematch.workers.keeper"),
+            "a sandbox is killed": lambda: self._kill(fault, "cagematch.workers.sandbox"),
             "a worker is suspended": lambda: self._suspend(fault),
             "a network is cut": lambda: self._cut(fault),
             "Redis is restarted empty": lambda: self._restart(self.redis, fault),

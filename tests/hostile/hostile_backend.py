@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from problems.constraints import AllDifferent, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
+from cagematch.problems.constraints import AllDifferent, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
 
 HANDLES = (AllDifferent, Sum, NotEqual)
 TASKS = (Task.SOLVE,)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from workers.configurations import configuration
-from workers.solving import measure, problem_of
+from cagematch.workers.configurations import configuration
+from cagematch.workers.sandbox.solving import measure, problem_of
 
 if __name__ == "__main__":
     name, text, seconds = sys.argv[1:]

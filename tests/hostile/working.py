@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from hostile.caged import HARD, MARK, ROOT, environment, marked
+from hostile.keepers import HARD, MARK, ROOT, environment, marked
 
 WORKERS = ROOT / "workers"
 
-# What a worker does: a cage, a lease, and runs that outlive the worker. It says which keeper it has.
+# What a worker does: a keeper, a lease, and runs that outlive the worker. It says which keeper it has.
 WORKER = """
 import sys, time
-from workers.cage import Cage, Job, Limits
+from cagematch.workers.keeper.client import KeeperClient, Job, Limits
 text, threads, *configurations = sys.argv[1:]
-cage = Cage()
-print(cage.pid, flush=True)
-cores = cage.lease(int(threads))
+keeper = KeeperClient()
+print(keeper.pid, flush=True)
+cores = keeper.lease(int(threads))
 family = {"pulp-cbc": "pulp"}
 jobs = [Job(n, family.get(c, c.split(":")[0]), c, "sudoku", text, 1) for n, c in enumerate(configurations, 1)]
-cage.submit(jobs, Limits(30.0, 400))
+keeper.submit(jobs, Limits(30.0, 400))
 print("leased", *cores, flush=True)
 while True:
-    for answer in cage.answers(60):
+    for answer in keeper.answers(60):
         print(answer["n"], answer["stop"], flush=True)
 """
 
@@ -54,11 +55,10 @@ class Worker:
 def changed(folder: Path, name: str, text: str) -> Path:
     """A copy of the program in which one module of the workers has another text."""
     root = folder / "copy"
-    (root / "workers").mkdir(parents=True)
-    for file in WORKERS.iterdir():
-        if file.name not in (name, "__pycache__"):
-            (root / "workers" / file.name).symlink_to(file)
-    (root / "workers" / name).write_text(text)
-    for other in ("problems", "tests"):
-        (root / other).symlink_to(ROOT / other)
+    package = root / "src" / "cagematch"
+    shutil.copytree(WORKERS, package / "workers", ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "workers" / name).write_text(text)
+    shutil.copy(ROOT / "src" / "cagematch" / "__init__.py", package)
+    (package / "problems").symlink_to(ROOT / "problems")
+    (root / "tests").symlink_to(ROOT / "tests")
     return root

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from models import Base
-from models.engine import open_engine, writing
-from models.schema import HEAD, VERSION_TABLE, upgrade
+from cagematch.models import Base
+from cagematch.models.engine import open_engine, writing
+from cagematch.models.schema import HEAD, VERSION_TABLE, upgrade
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -10,7 +10,7 @@ from typing import Any
 from celery import Celery
 from sqlalchemy import Connection, Engine, func, insert, select
 
-from models import (
+from cagematch.models import (
     Batch,
     BatchConfiguration,
     BatchPuzzle,
@@ -23,12 +23,12 @@ from models import (
     ShardState,
     Worker,
 )
-from models.base import now
-from models.engine import insert_new, reading, writing
-from problems.errors import SandboxError
-from workers.app import make_app
-from workers.connections import Connections
-from workers.spool import Spool
+from cagematch.models.base import now
+from cagematch.models.engine import insert_new, reading, writing
+from cagematch.problems.errors import SandboxError
+from cagematch.workers.connections import Connections
+from cagematch.workers.service.app import make_app
+from cagematch.workers.shards.spool import Spool
 
 SOLVED = "ABCDCDABBADCDCBA"  # a 4×4 Sudoku with nothing left to fill in
 TEXTS = [SOLVED.translate(str.maketrans("ABCD", "".join(digits))) for digits in permutations("1234")]
@@ -95,7 +95,7 @@ def messages(app: Celery) -> int:
         return connection.default_channel.queue_declare(queue=QUEUE).message_count
 
 
-class Cage:
+class KeeperClient:
     """Answers for solvers. ``before``: called with a puzzle's text before it is answered."""
 
     in_turns, reference_s = True, 0.01
@@ -124,24 +124,24 @@ class Cage:
 
 
 class Slots:
-    """What a slot shares with the others: here a cage at a time, made by the test."""
+    """What a slot shares with the others: here a keeper at a time, made by the test."""
 
-    def __init__(self, engine: Engine, make_cage: Callable[[], Cage] = Cage) -> None:
+    def __init__(self, engine: Engine, make_keeper: Callable[[], KeeperClient] = KeeperClient) -> None:
         self.engine, self.app = engine, memory_app(engine)
         self.worker_id = make_worker(engine)
         self.spool = Spool(engine.url)
         self.stopping = threading.Event()
-        self._make_cage = make_cage
+        self._make_keeper = make_keeper
 
-    def cage(self) -> Cage:
-        return self._make_cage()
+    def keeper(self) -> KeeperClient:
+        return self._make_keeper()
 
-    def drop_cage(self) -> None:
+    def drop_keeper(self) -> None:
         """It was made for one shift."""
 
 
 def lose_keeper(killer: str) -> Callable[[str], None]:
-    """For ``Cage``: the keeper goes at that puzzle."""
+    """For ``KeeperClient``: the keeper goes at that puzzle."""
 
     def before(text: str) -> None:
         if text == killer:

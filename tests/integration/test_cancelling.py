@@ -6,16 +6,16 @@ import threading
 
 import pytest
 from commanding import until
-from rows import Cage, Slots, make_batch, make_worker, memory_app, runs, shard
+from rows import KeeperClient, Slots, make_batch, make_worker, memory_app, runs, shard
 from sqlalchemy import Engine, func, select, text
 from test_engine import at_once
 
-from models import Batch, BatchState, Shard, ShardState
-from models.engine import reading, writing
-from scheduler.batches import cancel, resume
-from workers.queueing import enqueue
-from workers.shards import claim, finish, renew
-from workers.shifts import work_on
+from cagematch.models import Batch, BatchState, Shard, ShardState
+from cagematch.models.engine import reading, writing
+from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.workers.queues.dispatch import enqueue
+from cagematch.workers.shards.leases import claim, finish, renew
+from cagematch.workers.shards.shifts import work_on
 
 ROUNDS = 8
 
@@ -147,9 +147,9 @@ def test_resumed_while_its_last_shard_finishes_a_batch_is_not_left_open(engine: 
 
 def test_what_ends_after_its_batch_was_cancelled_is_not_stored(engine: Engine):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
-    cage = Cage(before=lambda _: cancel(engine, 1))
+    keeper = KeeperClient(before=lambda _: cancel(engine, 1))
 
-    work_on(shard_id, Slots(engine, lambda: cage))
+    work_on(shard_id, Slots(engine, lambda: keeper))
 
     assert runs(engine) == []
     assert shard(engine, shard_id).state is ShardState.CANCELLED

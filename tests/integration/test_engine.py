@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Engine, column, insert, select, table, text, update
 from sqlalchemy.exc import DBAPIError
 
-from models import Lease, Puzzle, PuzzleSet, SetEntry
-from models.base import now
-from models.engine import insert_new, open_engine, reading, writing
-from models.schema import HEAD, VERSION_TABLE, SchemaState, require_current, schema_state
-from problems.errors import SchemaError, ServiceError
+from cagematch.models import Lease, Puzzle, PuzzleSet, SetEntry
+from cagematch.models.base import now
+from cagematch.models.engine import insert_new, open_engine, reading, writing
+from cagematch.models.schema import HEAD, VERSION_TABLE, SchemaState, require_current, schema_state
+from cagematch.problems.errors import SchemaError, ServiceError
 
 LEASE = {"duty": "counting", "owner": "0", "note": ""}
 
@@ -165,8 +165,8 @@ def test_a_newer_database_is_left_alone(engine: Engine, upgrade_it: bool):
 
 
 def test_an_older_database_is_told_from_a_newer(engine: Engine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("models.schema.REVISIONS", (HEAD, "0002"))
-    monkeypatch.setattr("models.schema.HEAD", "0002")
+    monkeypatch.setattr("cagematch.models.schema.REVISIONS", (HEAD, "0002"))
+    monkeypatch.setattr("cagematch.models.schema.HEAD", "0002")
 
     assert schema_state(engine) is SchemaState.OLDER
     with pytest.raises(SchemaError, match="older version; run `scheduler db upgrade`"):

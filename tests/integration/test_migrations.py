@@ -18,10 +18,10 @@ from rows import make_batch, make_worker
 from sqlalchemy import Engine, column, insert, inspect, select, table, text, update
 from sqlalchemy.exc import IntegrityError
 
-import migrations
-from models import Base, Batch, Puzzle, PuzzleSet, Run, SetEntry, Shard
-from models.engine import open_engine, reading, writing
-from models.schema import HEAD, REVISIONS, VERSION_TABLE, downgrade, upgrade
+from cagematch import migrations
+from cagematch.models import Base, Batch, Puzzle, PuzzleSet, Run, SetEntry, Shard
+from cagematch.models.engine import open_engine, reading, writing
+from cagematch.models.schema import HEAD, REVISIONS, VERSION_TABLE, downgrade, upgrade
 
 RUN = {"configuration_id": 1, "repeat": 0, "seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.1}
 RUN |= {"threads": 1, "cores": "0", "finished_at": 0.0}

@@ -10,8 +10,8 @@ import os
 import pytest
 from sqlalchemy import Engine, inspect, text
 
-from models.engine import reading, writing
-from models.schema import REVISIONS, VERSION_TABLE, downgrade, upgrade
+from cagematch.models.engine import reading, writing
+from cagematch.models.schema import REVISIONS, VERSION_TABLE, downgrade, upgrade
 
 RUNS = int(os.environ.get("CAGEMATCH_TEST_RUNS", "20000"))
 PUZZLES = 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rows import make_batch, memory_app
 from sqlalchemy import Engine, func, select, update
 
-from models import Batch, BatchState, Shard, ShardState
-from models.engine import reading, writing
-from workers.queueing import PER_SLOT, enqueue
+from cagematch.models import Batch, BatchState, Shard, ShardState
+from cagematch.models.engine import reading, writing
+from cagematch.workers.queues.dispatch import PER_SLOT, enqueue
 
 
 def set_batch(engine: Engine, batch_id: int, **values: object) -> None:

@@ -6,12 +6,23 @@ import pytest
 from rows import make_batch, make_worker
 from sqlalchemy import Engine, func, insert, select, update
 
-from models import Batch, BatchPuzzle, BatchSet, BatchState, Puzzle, PuzzleSet, Run, SetEntry, Shard, ShardState
-from models.engine import reading, writing
-from problems.errors import InputError
-from scheduler import pruning
-from scheduler.batches import add_configurations
-from workers.configurations import configurations
+from cagematch.models import (
+    Batch,
+    BatchPuzzle,
+    BatchSet,
+    BatchState,
+    Puzzle,
+    PuzzleSet,
+    Run,
+    SetEntry,
+    Shard,
+    ShardState,
+)
+from cagematch.models.engine import reading, writing
+from cagematch.problems.errors import InputError
+from cagematch.scheduler.batches import retention as pruning
+from cagematch.scheduler.batches.creation import add_configurations
+from cagematch.workers.configurations import configurations
 
 
 def counts(engine: Engine) -> dict[str, int]:

@@ -8,12 +8,12 @@ import pytest
 from rows import make_batch, make_worker
 from sqlalchemy import Engine, func, select
 
-from models import Puzzle, Run, ShardState, Size
-from models.engine import reading, writing
-from problems.outcome import Answer, Stop
-from workers.results import Recorder, Sizes
-from workers.results import store as store_rows
-from workers.shards import Claim, Planned, claim
+from cagematch.models import Puzzle, Run, ShardState, Size
+from cagematch.models.engine import reading, writing
+from cagematch.problems.outcome import Answer, Stop
+from cagematch.workers.shards.leases import Claim, Planned, claim
+from cagematch.workers.shards.rows import Recorder, Sizes
+from cagematch.workers.shards.rows import store as store_rows
 
 SHIFT = 5
 SOLVED = "1234341221434321"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from rows import TEXTS, Cage, Slots, lose_keeper, make_batch, make_worker, runs, shard
+from rows import TEXTS, KeeperClient, Slots, lose_keeper, make_batch, make_worker, runs, shard
 from sqlalchemy import Engine, select, update
 from test_engine import at_once
 
-from models import Batch, BatchState, Shard, ShardState
-from models.base import now
-from models.engine import reading, writing
-from workers.shards import LEASE_S, Claim, claim, close_batch, finish, put_back, renew
-from workers.shifts import ATTEMPTS, work_on
-from workers.supervision import return_expired
+from cagematch.models import Batch, BatchState, Shard, ShardState
+from cagematch.models.base import now
+from cagematch.models.engine import reading, writing
+from cagematch.workers.service.supervision import return_expired
+from cagematch.workers.shards.leases import LEASE_S, Claim, claim, close_batch, finish, put_back, renew
+from cagematch.workers.shards.shifts import ATTEMPTS, work_on
 
 
 def expire(engine: Engine, shard_id: int) -> None:
@@ -79,9 +79,9 @@ def test_whoever_lost_the_lease_can_do_nothing_any_more(engine: Engine):
 
 def test_a_shift_whose_lease_went_to_another_stores_nothing_more(engine: Engine):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
-    cage = Cage(before=lambda text: expire(engine, shard_id) if text == TEXTS[2] else None)
+    keeper = KeeperClient(before=lambda text: expire(engine, shard_id) if text == TEXTS[2] else None)
 
-    work_on(shard_id, Slots(engine, lambda: cage))
+    work_on(shard_id, Slots(engine, lambda: keeper))
 
     assert runs(engine) == []
     assert shard(engine, shard_id).state is ShardState.QUEUED
@@ -158,7 +158,7 @@ def test_a_run_that_takes_its_keeper_with_it_each_time_is_stored_as_an_error_and
     engine: Engine, killer: int
 ):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
-    slots = Slots(engine, lambda: Cage(lose_keeper(TEXTS[killer])))
+    slots = Slots(engine, lambda: KeeperClient(lose_keeper(TEXTS[killer])))
 
     shifts = 0
     while batch_state(engine) is BatchState.ACTIVE and shifts < 20:

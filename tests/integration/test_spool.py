@@ -9,16 +9,16 @@ import pytest
 from rows import make_batch, make_worker, memory_app, messages, runs, shard
 from sqlalchemy import Engine, select, update
 
-from models import Batch, BatchState, Puzzle, Run, Shard, ShardState, Shift
-from models.base import now
-from models.engine import reading, writing
-from problems.errors import ServiceError
-from scheduler.batches import cancel, resume
-from workers.outbox import settle, shift_of
-from workers.results import Recorder
-from workers.shards import Claim, Planned, claim, planned
-from workers.spool import Late, Spool
-from workers.supervision import return_expired, take_up
+from cagematch.models import Batch, BatchState, Puzzle, Run, Shard, ShardState, Shift
+from cagematch.models.base import now
+from cagematch.models.engine import reading, writing
+from cagematch.problems.errors import ServiceError
+from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.workers.service.supervision import return_expired, take_up
+from cagematch.workers.shards.leases import Claim, Planned, claim, planned
+from cagematch.workers.shards.outbox import settle, shift_of
+from cagematch.workers.shards.rows import Recorder
+from cagematch.workers.shards.spool import Late, Spool
 
 SOLVED = "1234341221434321"
 ANSWER = {"answer": "solution", "stop": "finished", "wall_s": 0.5, "assignment": [int(digit) for digit in SOLVED]}

@@ -7,14 +7,15 @@ from rows import QUEUE, make_batch, make_worker, memory_app, messages, shard
 from sqlalchemy import Engine, delete, func, select, update
 from test_engine import at_once
 
-from models import Batch, BatchState, Host, Lease, Shard, ShardState, Worker
-from models.base import now
-from models.engine import reading, writing
-from workers import slots, supervision
-from workers.host import Survey
-from workers.queueing import PER_SLOT, enqueue, slots_of
-from workers.shards import claim
-from workers.supervision import Supervisor, supervise, take_duty
+from cagematch.models import Batch, BatchState, Host, Lease, Shard, ShardState, Worker
+from cagematch.models.base import now
+from cagematch.models.engine import reading, writing
+from cagematch.workers.machine.host import Survey
+from cagematch.workers.queues.dispatch import PER_SLOT, enqueue, slots_of
+from cagematch.workers.service import supervision
+from cagematch.workers.service.supervision import Supervisor, supervise, take_duty
+from cagematch.workers.shards import slots
+from cagematch.workers.shards.leases import claim
 
 
 def states(engine: Engine) -> dict[ShardState, int]:

@@ -10,13 +10,13 @@ import pytest
 from cases import cases_of
 from families import alone
 
-from problems.constraints import AllDifferent, Less, NotEqual, Sum
-from problems.kinds import KINDS
-from problems.outcome import Answer, Stop
-from problems.problem import Problem, Rules
-from workers.backends import BACKENDS, entry, load, version
-from workers.configurations import Configuration
-from workers.solving import Measured
+from cagematch.problems.constraints import AllDifferent, Less, NotEqual, Sum
+from cagematch.problems.kinds import KINDS
+from cagematch.problems.outcome import Answer, Stop
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends import BACKENDS, entry, load, version
+from cagematch.workers.configurations import Configuration
+from cagematch.workers.sandbox.solving import Measured
 
 LIMIT_S = 20.0
 # Several configurations where models or searches differ most; else a backend alone.

@@ -8,9 +8,9 @@ import pytest
 from conforming import LIMIT_S, RAN, SPELLED, require
 from families import end, measured
 
-from workers.backends import BACKENDS
-from workers.configurations import Configuration, configuration
-from workers.sandbox import WARM_UP
+from cagematch.workers.backends import BACKENDS
+from cagematch.workers.configurations import Configuration, configuration
+from cagematch.workers.sandbox.loop import WARM_UP
 
 
 @pytest.fixture(params=SPELLED, scope="module")

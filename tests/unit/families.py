@@ -8,12 +8,12 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
-from problems.outcome import SOLVING, Asked
-from problems.problem import Problem
-from workers.backends import entry, load
-from workers.backends.contract import Order
-from workers.configurations import Configuration
-from workers.solving import Measured, measure, problem_of
+from cagematch.problems.outcome import SOLVING, Asked
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import entry, load
+from cagematch.workers.backends.contract import Order
+from cagematch.workers.configurations import Configuration
+from cagematch.workers.sandbox.solving import Measured, measure, problem_of
 
 _running: dict[str, ProcessPoolExecutor] = {}
 

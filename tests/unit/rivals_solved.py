@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.rivals import RIVALS, interfaces
-from problems.problem import Problem
-from problems.rewrite import direct
-from workers.backends import load
-from workers.backends.contract import Order
-from workers.configurations import configuration
-from workers.solving import problem_of
+from cagematch.problems.problem import Problem
+from cagematch.problems.rewrite import direct
+from cagematch.workers.backends import load
+from cagematch.workers.backends.contract import Order
+from cagematch.workers.configurations import configuration
+from cagematch.workers.sandbox.solving import problem_of
 
 HALF = 0.5
 

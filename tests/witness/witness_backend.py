@@ -10,10 +10,10 @@ import signal
 import time
 from pathlib import Path
 
-from problems.problem import Problem
-from workers.backends import propagation
-from workers.backends.contract import Found, Order
-from workers.backends.propagation import HANDLES, PARAMETERS, STATUS, size, version
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import propagation
+from cagematch.workers.backends.contract import Found, Order
+from cagematch.workers.backends.propagation import HANDLES, PARAMETERS, STATUS, size, version
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 

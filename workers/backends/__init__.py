@@ -13,8 +13,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
-from problems.errors import ConfigurationError
-from workers.backends.contract import Backend
+from cagematch.problems.errors import ConfigurationError
+from cagematch.workers.backends.contract import Backend
 
 MINIZINC = "get the program minizinc, with the solver, from minizinc.org"
 ENTRY_POINTS = "cagematch.backends"
@@ -41,32 +41,32 @@ class Entry:
 
 
 BACKENDS: dict[str, Entry] = {
-    "cp-sat": Entry("workers.backends.cp_sat", "ortools"),
-    "legacy-cp": Entry("workers.backends.legacy_cp", "ortools"),
-    "scip": Entry("workers.backends.scip", "ortools"),
-    "cbc": Entry("workers.backends.cbc", "ortools"),
-    "highs": Entry("workers.backends.highs", "ortools"),
-    "bop": Entry("workers.backends.bop", "ortools"),
-    "sat-mip": Entry("workers.backends.sat_mip", "ortools"),
-    "clp": Entry("workers.backends.clp", "ortools"),
-    "glop": Entry("workers.backends.glop", "ortools"),
-    "pdlp": Entry("workers.backends.pdlp", "ortools"),
-    "pulp-cbc": Entry("workers.backends.pulp_cbc", "pulp"),
-    "backtracking": Entry("workers.backends.backtracking", "python"),
-    "propagation": Entry("workers.backends.propagation", "python"),
-    "cadical": Entry("workers.backends.cadical", "python-sat", extra="sat"),
-    "glucose": Entry("workers.backends.glucose", "python-sat", extra="sat"),
-    "exact-cover": Entry("workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
-    "z3": Entry("workers.backends.z3", "z3", extra="z3"),
-    "clingo": Entry("workers.backends.clingo", "clingo", extra="clingo"),
-    "choco": Entry("workers.backends.choco", "choco", extra="choco"),
-    "pumpkin": Entry("workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
-    "highspy": Entry("workers.backends.highspy", "highspy", extra="highspy"),
-    "pyscipopt": Entry("workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
-    "pulp-highs": Entry("workers.backends.pulp_highs", "highspy", extra="highspy"),
-    "pulp-scip": Entry("workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
-    "minizinc-gecode": Entry("workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
-    "minizinc-chuffed": Entry("workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
+    "cp-sat": Entry("cagematch.workers.backends.cp_sat", "ortools"),
+    "legacy-cp": Entry("cagematch.workers.backends.legacy_cp", "ortools"),
+    "scip": Entry("cagematch.workers.backends.scip", "ortools"),
+    "cbc": Entry("cagematch.workers.backends.cbc", "ortools"),
+    "highs": Entry("cagematch.workers.backends.highs", "ortools"),
+    "bop": Entry("cagematch.workers.backends.bop", "ortools"),
+    "sat-mip": Entry("cagematch.workers.backends.sat_mip", "ortools"),
+    "clp": Entry("cagematch.workers.backends.clp", "ortools"),
+    "glop": Entry("cagematch.workers.backends.glop", "ortools"),
+    "pdlp": Entry("cagematch.workers.backends.pdlp", "ortools"),
+    "pulp-cbc": Entry("cagematch.workers.backends.pulp_cbc", "pulp"),
+    "backtracking": Entry("cagematch.workers.backends.backtracking", "python"),
+    "propagation": Entry("cagematch.workers.backends.propagation", "python"),
+    "cadical": Entry("cagematch.workers.backends.cadical", "python-sat", extra="sat"),
+    "glucose": Entry("cagematch.workers.backends.glucose", "python-sat", extra="sat"),
+    "exact-cover": Entry("cagematch.workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
+    "z3": Entry("cagematch.workers.backends.z3", "z3", extra="z3"),
+    "clingo": Entry("cagematch.workers.backends.clingo", "clingo", extra="clingo"),
+    "choco": Entry("cagematch.workers.backends.choco", "choco", extra="choco"),
+    "pumpkin": Entry("cagematch.workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
+    "highspy": Entry("cagematch.workers.backends.highspy", "highspy", extra="highspy"),
+    "pyscipopt": Entry("cagematch.workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
+    "pulp-highs": Entry("cagematch.workers.backends.pulp_highs", "highspy", extra="highspy"),
+    "pulp-scip": Entry("cagematch.workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
+    "minizinc-gecode": Entry("cagematch.workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
+    "minizinc-chuffed": Entry("cagematch.workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
 }
 
 

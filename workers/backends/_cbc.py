@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workers.backends.contract import REFUTED, Found, Meaning
+from cagematch.workers.backends.contract import REFUTED, Found, Meaning
 
 DOUBT_S = 0.005  # limits are rounded to milliseconds
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from problems.rewrite import Direct
-from workers.backends.contract import REFUTED, SOLVED, Found, Meaning, Take
+from cagematch.problems.rewrite import Direct
+from cagematch.workers.backends.contract import REFUTED, SOLVED, Found, Meaning, Take
 
 
 @dataclass(frozen=True, slots=True)

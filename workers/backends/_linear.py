@@ -11,12 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct, direct
-from problems.sets import posted
-from workers.backends._cuts import Cutting, chosen
-from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import ENCODED, Direct, direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends._cuts import Cutting, chosen
+from cagematch.workers.backends.contract import (
+    CAGES,
+    FAILED,
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Settings,
+    Size,
+    Take,
+)
 
 HANDLES = ENCODED
 TASKS = tuple(Task)

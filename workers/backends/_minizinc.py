@@ -14,10 +14,10 @@ from shutil import which
 from subprocess import DEVNULL, PIPE
 from typing import IO, cast
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take
+from cagematch.problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = tuple(Task)

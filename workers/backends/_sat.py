@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from problems.clauses import Clauses, clauses, reduced
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct, direct
-from problems.sets import posted
-from workers.backends.contract import (
+from cagematch.problems.clauses import Clauses, clauses, reduced
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import ENCODED, Direct, direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends.contract import (
     CAGES,
     OUT_OF_TIME,
     REFUTED,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from problems.errors import ConfigurationError
-from workers.backends.contract import SEED_MOST, Parameter, Settings
+from cagematch.problems.errors import ConfigurationError
+from cagematch.workers.backends.contract import SEED_MOST, Parameter, Settings
 
 # Other parameters, the limits of a run and its cores stand for these.
 SPOKEN_FOR = {

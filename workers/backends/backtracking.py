@@ -12,11 +12,22 @@ import time
 from collections import Counter
 from functools import lru_cache
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import pairwise
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
+from cagematch.problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import pairwise
+from cagematch.workers.backends.contract import (
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)

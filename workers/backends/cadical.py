@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from problems.problem import Problem
-from workers.backends import _sat
-from workers.backends._sat import HANDLES, PARAMETERS, STATUS, TASKS, enumerate_all, search, size
-from workers.backends.contract import Order
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import _sat
+from cagematch.workers.backends._sat import HANDLES, PARAMETERS, STATUS, TASKS, enumerate_all, search, size
+from cagematch.workers.backends.contract import Order
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

@@ -5,9 +5,9 @@ Documentation: the CBC User Guide, and OR-Tools' ``pywraplp``, through which it 
 
 from __future__ import annotations
 
-from workers.backends import _linear
-from workers.backends._cbc import in_time
-from workers.backends._linear import HANDLES, LATE, PARAMETERS, STATUS, TASKS, engine, enumerating, size
+from cagematch.workers.backends import _linear
+from cagematch.workers.backends._cbc import in_time
+from cagematch.workers.backends._linear import HANDLES, LATE, PARAMETERS, STATUS, TASKS, engine, enumerating, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

@@ -2,7 +2,7 @@
 
 A backend turns a `Problem` into its library's model (``build``) and runs it (``search``). It knows no puzzle,
 no clock, no database. Timing, limits, verification and the meaning of "over the limit" are policy, and
-stand once, in `workers.solving`.
+stand once, in `cagematch.workers.sandbox.solving`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from problems.outcome import Answer, Stop, Task
-from problems.problem import Problem, Rules
+from cagematch.problems.outcome import Answer, Stop, Task
+from cagematch.problems.problem import Problem, Rules
 
 Settings = Mapping[str, str | int]
 SEED_MOST = 2**31 - 1  # solvers keep a seed, and most other numbers, in 32 bits
@@ -30,7 +30,7 @@ class Parameter:
     help: str = ""
 
 
-# Of backends that tell sums in either way; `problems.sets.posted` does what it says.
+# Of backends that tell sums in either way; `cagematch.problems.sets.posted` does what it says.
 CAGES = Parameter("sum", ("sum", "sets"), help="a cage as an equation, or as the sets of values that add up to it")
 
 

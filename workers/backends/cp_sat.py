@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
-from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import direct
-from problems.sets import posted
-from workers.backends import _sat_parameters
-from workers.backends._sat_parameters import parameter
-from workers.backends.contract import (
+from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends import _sat_parameters
+from cagematch.workers.backends._sat_parameters import parameter
+from cagematch.workers.backends.contract import (
     CAGES,
     FAILED,
     OUT_OF_TIME,

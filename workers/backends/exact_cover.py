@@ -12,11 +12,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from problems.constraints import AllDifferent, Less, NotEqual
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import Direct, direct
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take
+from cagematch.problems.constraints import AllDifferent, Less, NotEqual
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import Direct, direct
+from cagematch.workers.backends.contract import (
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+)
 
 HANDLES = (AllDifferent, NotEqual, Less)  # a sum is no cover
 TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)

@@ -5,8 +5,8 @@ Documentation: ``glop/parameters.proto``, and OR-Tools' ``pywraplp``, through wh
 
 from __future__ import annotations
 
-from workers.backends._linear import HANDLES, PARAMETERS, STATUS, engine, search, size
-from workers.backends._linear import RELAXED as TASKS
+from cagematch.workers.backends._linear import HANDLES, PARAMETERS, STATUS, engine, search, size
+from cagematch.workers.backends._linear import RELAXED as TASKS
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 

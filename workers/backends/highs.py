@@ -5,7 +5,7 @@ Documentation: highs.dev, and OR-Tools' ``pywraplp``, through which it is used.
 
 from __future__ import annotations
 
-from workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASKS, engine, enumerate_all, search, size
+from cagematch.workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASKS, engine, enumerate_all, search, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct, direct
-from problems.sets import posted
-from workers.backends._cuts import Cutting, chosen
-from workers.backends._linear import read, size
-from workers.backends.contract import (
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import ENCODED, Direct, direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends._cuts import Cutting, chosen
+from cagematch.workers.backends._linear import read, size
+from cagematch.workers.backends.contract import (
     CAGES,
     FAILED,
     OUT_OF_TIME,

@@ -11,11 +11,11 @@ from collections import Counter
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.sets import posted
-from workers.backends.contract import (
+from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.sets import posted
+from cagematch.workers.backends.contract import (
     CAGES,
     OUT_OF_TIME,
     REFUTED,

@@ -5,10 +5,10 @@ Documentation: github.com/chuffed/chuffed, and the MiniZinc Handbook.
 
 from __future__ import annotations
 
-from problems.problem import Problem
-from workers.backends import _minizinc
-from workers.backends._minizinc import HANDLES, STATUS, TASKS, Model, enumerate_all, search, size
-from workers.backends.contract import Order, Parameter
+from cagematch.problems.problem import Problem
+from cagematch.workers.backends import _minizinc
+from cagematch.workers.backends._minizinc import HANDLES, STATUS, TASKS, Model, enumerate_all, search, size
+from cagematch.workers.backends.contract import Order, Parameter
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

@@ -5,10 +5,10 @@ Documentation: the OR-Tools guide, "PDLP", and OR-Tools' ``pywraplp``, through w
 
 from __future__ import annotations
 
-from workers.backends import _linear
-from workers.backends._linear import HANDLES, PARAMETERS, engine, search, size
-from workers.backends._linear import RELAXED as TASKS
-from workers.backends.contract import GAVE_UP
+from cagematch.workers.backends import _linear
+from cagematch.workers.backends._linear import HANDLES, PARAMETERS, engine, search, size
+from cagematch.workers.backends._linear import RELAXED as TASKS
+from cagematch.workers.backends.contract import GAVE_UP
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 

@@ -14,11 +14,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, singledispatch
 
-from problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.sets import posted
-from workers.backends.contract import CAGES, OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Settings, Size, Take, first
+from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.sets import posted
+from cagematch.workers.backends.contract import (
+    CAGES,
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)

@@ -8,8 +8,18 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
-from workers.backends._cbc import in_time
-from workers.backends._pulp import HANDLES, LATE, PARAMETERS, STATUS, TASKS, build, enumerating, searching, size
+from cagematch.workers.backends._cbc import in_time
+from cagematch.workers.backends._pulp import (
+    HANDLES,
+    LATE,
+    PARAMETERS,
+    STATUS,
+    TASKS,
+    build,
+    enumerating,
+    searching,
+    size,
+)
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

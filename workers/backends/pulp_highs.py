@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, enumerating, searching, size
+from cagematch.workers.backends._pulp import HANDLES, PARAMETERS, STATUS, TASKS, build, enumerating, searching, size
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

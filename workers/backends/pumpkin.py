@@ -10,10 +10,21 @@ from collections import Counter
 from functools import cache, partial, singledispatch
 from typing import Any
 
-from problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from workers.backends.contract import OUT_OF_TIME, REFUTED, SOLVED, Found, Order, Parameter, Settings, Size, Take, first
+from cagematch.problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.workers.backends.contract import (
+    OUT_OF_TIME,
+    REFUTED,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+    Settings,
+    Size,
+    Take,
+    first,
+)
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = tuple(Task)

@@ -10,13 +10,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct, Row, direct
-from problems.sets import posted
-from workers.backends._cuts import Cutting, chosen
-from workers.backends._linear import read, size
-from workers.backends.contract import CAGES, FAILED, OUT_OF_TIME, REFUTED, SEED_MOST, SOLVED, Found, Order, Parameter
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import ENCODED, Direct, Row, direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends._cuts import Cutting, chosen
+from cagematch.workers.backends._linear import read, size
+from cagematch.workers.backends.contract import (
+    CAGES,
+    FAILED,
+    OUT_OF_TIME,
+    REFUTED,
+    SEED_MOST,
+    SOLVED,
+    Found,
+    Order,
+    Parameter,
+)
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 

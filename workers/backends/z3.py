@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from problems.outcome import Task
-from problems.problem import Problem, Rules
-from problems.rewrite import ENCODED, Direct, Row, direct
-from problems.sets import posted
-from workers.backends.contract import (
+from cagematch.problems.outcome import Task
+from cagematch.problems.problem import Problem, Rules
+from cagematch.problems.rewrite import ENCODED, Direct, Row, direct
+from cagematch.problems.sets import posted
+from cagematch.workers.backends.contract import (
     CAGES,
     OUT_OF_TIME,
     REFUTED,

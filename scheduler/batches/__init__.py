@@ -1,0 +1,1 @@
+"""Batches: creating, cutting into shards, experiment files, comparing and deleting."""

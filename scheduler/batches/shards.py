@@ -1,0 +1,84 @@
+"""The runs of a batch, cut into shards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from cagematch.models import Batch, BatchConfiguration, Configuration, Shard, ShardState
+from cagematch.models.engine import insert_new
+from cagematch.workers import configurations as spelled
+from cagematch.workers.machine.topology import usable_cores
+from cagematch.workers.queues.dispatch import slots_of
+from cagematch.workers.queues.pools import queue_of
+
+LARGEST_SHARD = 5_000
+SMALLEST_SHARD = 10  # a shift's worth of runs that all reach the default limit
+SHARDS_PER_SLOT = 4
+
+
+def add_to(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
+    """Give a batch configurations that it does not have yet, with all their shards."""
+    rows = [{"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations]
+    insert_new(connection, Configuration.__table__, rows)
+    texts = [c.text for c in configurations]
+    ids = dict(
+        connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all()
+    )
+    first = connection.scalar(
+        select(func.count()).select_from(BatchConfiguration).where(BatchConfiguration.batch_id == batch_id)
+    )
+    connection.execute(
+        insert(BatchConfiguration),
+        [
+            {"batch_id": batch_id, "configuration_id": ids[text], "position": (first or 0) + at}
+            for at, text in enumerate(texts)
+        ],
+    )
+    connection.execute(insert(Shard), _shards(connection, batch_id, configurations, ids))
+
+
+def _shards(
+    connection: Connection, batch_id: int, configurations: list[spelled.Configuration], ids: dict[str, int]
+) -> list[dict[str, Any]]:
+    """Cut each configuration's runs for the slots that may work on them."""
+    puzzles, repeats = connection.execute(select(Batch.puzzles, Batch.repeats).where(Batch.id == batch_id)).one()
+    each = puzzles * repeats
+    slots = slots_of(connection)
+    rows = []
+    for c in configurations:
+        queue = queue_of(c.backend)
+        rows += [
+            {
+                "batch_id": batch_id,
+                "configuration_id": ids[c.text],
+                "queue": queue,
+                "state": ShardState.WAITING,
+                "start": start,
+                "stop": stop,
+                "position": start,
+                "claimed_at_position": start,
+                "attempts": 0,
+            }
+            for start, stop in cuts(each, slots.get(queue, len(usable_cores())))
+        ]
+    return rows
+
+
+def cuts(runs: int, slots: int) -> Iterator[tuple[int, int]]:
+    """Where shards start and stop: large ones first, as each costs its slot a moment, and ever smaller ones at the end.
+
+    No shard is more than half of what a slot may expect of the runs that are left, so that the slots come to an end
+    together ("guided self-scheduling": Polychronopoulos and Kuck, doi 10.1109/TC.1987.5009495).
+    """
+    start = 0
+    largest = min(LARGEST_SHARD, math.ceil(runs / (SHARDS_PER_SLOT * slots)))
+    smallest = min(SMALLEST_SHARD, largest)  # few runs on many slots: each gets some
+    while start < runs:
+        share = math.ceil((runs - start) / (2 * slots))
+        stop = min(runs, start + max(smallest, min(largest, share)))
+        yield start, stop
+        start = stop

@@ -1,0 +1,1 @@
+"""Descriptions of puzzles, runs, solvers and model sizes."""

@@ -1,0 +1,198 @@
+"""One puzzle or one run, drawn and described."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from cagematch.models import Batch, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from cagematch.problems.errors import LookupFailed, PuzzleError
+from cagematch.problems.kinds import KINDS
+from cagematch.problems.outcome import Answer, Task
+from cagematch.problems.problem import Puzzle as Instance
+from cagematch.scheduler.reports.puzzles.drawing import differing, in_words
+from cagematch.scheduler.reports.puzzles.repairs import changed
+
+HEX = set("0123456789abcdef")
+SHORTEST_PREFIX = 6
+MOST_DIGITS = 12  # of a run's number; the smallest puzzle is a text of 16 characters
+MOST_PLACES = 9  # digits of a place in a set
+
+
+def describe(connection: Connection, what: str) -> str:
+    """The text for ``scheduler show``: a run's number, SET:N, the start of a fingerprint, or a puzzle's text."""
+    if what.isascii() and what.isdigit() and len(what) <= MOST_DIGITS:
+        return _run(connection, int(what))
+    return _puzzle(connection, find_puzzle(connection, what))
+
+
+def puzzle_of(connection: Connection, what: str) -> tuple[Instance, bool]:
+    """The puzzle that goes by a name, and whether it is stored; one that is not must be a text."""
+    try:
+        row = find_puzzle(connection, what)
+    except LookupFailed:
+        for name, kind in KINDS.items():
+            with suppress(PuzzleError):
+                return Instance(name, kind.parse(what)), False
+        raise
+    return Instance(row.kind, row.text), True
+
+
+def find_puzzle(connection: Connection, what: str) -> Any:
+    """The row of a puzzle, or LookupFailed."""
+    return (
+        _in_set(connection, what) or _by_text(connection, what) or _by_fingerprint(connection, what) or _nothing(what)
+    )
+
+
+def _in_set(connection: Connection, what: str) -> Any:
+    name, _, number = what.rpartition(":")
+    if not name or not number.isascii() or not number.isdigit() or len(number) > MOST_PLACES:
+        return None
+    newest = select(func.max(PuzzleSet.id)).where(PuzzleSet.name == name, PuzzleSet.ready).scalar_subquery()
+    return connection.execute(
+        select(Puzzle)
+        .join(SetEntry, SetEntry.puzzle_id == Puzzle.id)
+        .where(SetEntry.set_id == newest, SetEntry.position == int(number) - 1)
+    ).one_or_none()
+
+
+def _by_text(connection: Connection, what: str) -> Any:
+    for name, kind in KINDS.items():
+        try:
+            fingerprint = Instance(name, kind.parse(what)).fingerprint
+        except PuzzleError:
+            continue
+        if found := connection.execute(select(Puzzle).where(Puzzle.fingerprint == fingerprint)).one_or_none():
+            return found
+    return None
+
+
+def _by_fingerprint(connection: Connection, what: str) -> Any:
+    start = what.lower()
+    if len(start) < SHORTEST_PREFIX or not set(start) <= HEX or len(start) > 64:
+        return None
+    low, high = bytes.fromhex(start.ljust(64, "0")), bytes.fromhex(start.ljust(64, "f"))
+    found = connection.execute(select(Puzzle).where(Puzzle.fingerprint.between(low, high)).limit(2)).all()
+    if len(found) > 1:
+        raise LookupFailed(f"several puzzles have fingerprints that start with {what}")
+    return found[0] if found else None
+
+
+def _nothing(what: str) -> Any:
+    raise LookupFailed(
+        f"nothing stored goes by {what!r}; expected a run's number, SET:N (a puzzle's place in a set), "
+        f"the start of a fingerprint ({SHORTEST_PREFIX} digits or more), or a puzzle's text"
+    )
+
+
+def _puzzle(connection: Connection, puzzle: Any) -> str:
+    kind = KINDS[puzzle.kind]
+    sets = connection.execute(
+        select(PuzzleSet.name, SetEntry.position, SetEntry.label)
+        .join(SetEntry, SetEntry.set_id == PuzzleSet.id)
+        .where(SetEntry.puzzle_id == puzzle.id, PuzzleSet.ready)
+        .order_by(PuzzleSet.id)
+    )
+    places = [f"{name}:{position + 1}" + (f"  {label}" if label else "") for name, position, label in sets]
+    lines = [f"{puzzle.kind} {puzzle.fingerprint.hex()[:12]}", *places, kind.render(puzzle.text)]
+    solution = connection.scalar(
+        select(Run.solution).where(Run.puzzle_id == puzzle.id, Run.holds.is_(True)).order_by(Run.id).limit(1)
+    )
+    if solution:
+        lines += ["verified solution", kind.render(puzzle.text, kind.assignment(puzzle.text, solution))]
+    else:
+        lines.append("no verified solution is stored")
+    return "\n".join([*lines, *_refuted(connection, puzzle.id)])
+
+
+def _refuted(connection: Connection, puzzle_id: int) -> list[str]:
+    """Who says that there is no solution."""
+    said = select(Configuration.text).join(Run, Run.configuration_id == Configuration.id)
+    told = said.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct().order_by(Configuration.text)
+    who = connection.scalars(told).all()
+    say = "configuration says" if len(who) == 1 else "configurations say"
+    return [f"{len(who)} {say} that there is none: {', '.join(who)}"] if who else []
+
+
+def _run(connection: Connection, run_id: int) -> str:
+    row = connection.execute(
+        select(
+            Run,
+            Puzzle.kind,
+            Puzzle.text.label("puzzle"),
+            Configuration.expanded,
+            Configuration.text.label("configured"),
+            Batch.task,
+            Batch.bound,
+        )
+        .add_columns(Host.name.label("host"), Size.variables, Size.constraints)
+        .join(Batch, Batch.id == Run.batch_id)
+        .join(Puzzle, Puzzle.id == Run.puzzle_id)
+        .join(Configuration, Configuration.id == Run.configuration_id)
+        .join(Worker, Worker.id == Run.worker_id)
+        .join(Host, Host.id == Worker.host_id)
+        .outerjoin(Size, Size.id == Run.size_id)
+        .where(Run.id == run_id)
+    ).one_or_none()
+    if row is None:
+        raise LookupFailed(f"there is no run {run_id}")
+    kind = KINDS[row.kind]
+    solution = kind.assignment(row.puzzle, row.solution) if row.solution else None
+    checked = {True: "obeys every constraint", False: "BREAKS a constraint", None: "nothing to check"}[row.holds]
+    full = f" ({row.expanded})" if row.expanded != row.configured else ""
+    lines = [
+        f"run {run_id}: {row.configured}{full}, batch {row.batch_id}, repeat {row.repeat}, seed {row.seed}",
+        f"answer {row.answer}, stopped {row.stop}; {checked}",
+        *_task(row),
+        f"wall {_ms(row.wall_s)} (build {_ms(row.build_s)}, solve {_ms(row.solve_s)}), CPU {_ms(row.cpu_s)}",
+        f"memory {_mib(row.baseline_mib)} before, {_mib(row.peak_mib)} at its peak",
+        f"{row.variables or '?'} variables, {row.constraints or '?'} constraints" + _counters(row.counters),
+        f"on {row.host}, {_count(row.threads, 'thread')}, pinned to core{'s' * (',' in row.cores)} {row.cores}",
+        *([row.detail] if row.detail else []),
+        kind.render(row.puzzle, solution),
+    ]
+    return "\n".join(lines + _beyond(row))
+
+
+def _task(row: Any) -> list[str]:
+    """What a task other than solving came to, in words."""
+    if row.task == Task.SOLVE:
+        return []
+    if row.task == Task.REPAIR and row.changes is not None:
+        proved = "proved to be the fewest" if row.complete else "not proved to be the fewest"
+        return [f"task repair: {_count(row.changes, 'change')}, {proved}"]
+    if row.count is None:
+        return [f"task {row.task}"]
+    bound = f", as many as were looked for ({row.bound:,})" if row.count == row.bound else ""
+    all_told = "and no more" if row.complete else f"not known whether there are more{bound}"
+    return [f"task {row.task}: {_count(row.count, 'solution')}, {all_told}; {row.verified or 0:,} checked"]
+
+
+def _beyond(row: Any) -> list[str]:
+    """Below the drawing: the cells that a repair has changed, or the second solution, and where it differs."""
+    if row.task == Task.REPAIR:
+        return changed(row.kind, row.puzzle, row.solution) if row.solution else []
+    if not row.second:
+        return []
+    kind = KINDS[row.kind]
+    cells = in_words(differing(row.kind, row.puzzle, row.solution, row.second))
+    return [f"a second solution; {cells}", kind.render(row.puzzle, kind.assignment(row.puzzle, row.second))]
+
+
+def _counters(counters: dict[str, Any] | None) -> str:
+    return "".join(f", {name} {value:,}" for name, value in (counters or {}).items())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + "s" * (number != 1)
+
+
+def _ms(value: float | None) -> str:
+    return "?" if value is None else f"{value * 1000:.2f} ms"
+
+
+def _mib(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f} MiB"

@@ -1,0 +1,1 @@
+"""Batches in progress: the embedded worker, progress, outages and status."""

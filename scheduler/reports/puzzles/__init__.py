@@ -1,0 +1,1 @@
+"""Reports on puzzles: improper puzzles, solution counts and repairs."""

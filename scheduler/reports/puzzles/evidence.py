@@ -1,0 +1,137 @@
+"""What runs say of each puzzle: where it stands, who claims what, and what is known by evidence."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from operator import ne
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
+
+from cagematch.models import Batch, Configuration, Puzzle, PuzzleSet, Run, SetEntry
+from cagematch.problems.outcome import Outcome, Task, Word, verdict, word
+from cagematch.scheduler.reports.scope import Scope, over, sets_covered
+from cagematch.scheduler.reports.table import Cell
+
+SOLUTION = case((Run.holds.is_(True) & (Run.verified >= 1), Run.solution))  # of the puzzle as it stands, not a repair
+# In the order of the fields of `Outcome`.
+OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
+SHORT = 40  # characters of a cell on a terminal
+Claims = dict[Word, list[str]]  # the configurations by what they say
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A puzzle's first place in a set, and what the file says there."""
+
+    set_name: str
+    position: int
+    label: str
+
+    @property
+    def told(self) -> str:
+        """``hard:3``, as `scheduler show` takes it."""
+        return f"{self.set_name}:{self.position + 1}"
+
+
+def of_tasks(connection: Connection, covered: Scope, *tasks: Task) -> Scope:
+    """The part of a scope that is of some tasks."""
+    wanted = select(Batch.id).where(Batch.id.in_(covered.batches), Batch.task.in_(tasks)).order_by(Batch.id)
+    return replace(covered, batches=tuple(connection.scalars(wanted)))
+
+
+def number_of(connection: Connection, covered: Scope) -> int:
+    """How many different puzzles have runs, of those that are still in the sets covered."""
+    there = select(SetEntry.puzzle_id).where(SetEntry.set_id.in_(sets_covered(covered)))
+    query = over(select(func.count(Run.puzzle_id.distinct())), covered).where(Run.puzzle_id.in_(there))
+    return int(connection.execute(query).scalar_one())
+
+
+def evidence(puzzles: Select[int]) -> Select[*tuple[Any, ...]]:
+    """What anybody has shown of puzzles: how many solutions there are at least, and the fewest changes of a repair.
+
+    ``least`` and ``most`` are solutions, and differ where two runs have found different ones.
+    """
+    least, most = func.min(SOLUTION), func.max(SOLUTION)
+    return (
+        select(
+            Run.puzzle_id,
+            _greater(func.coalesce(func.max(Run.verified), 0), case((least != most, 2), else_=0)).label("solutions"),
+            func.min(case((Run.holds.is_(True), Run.changes))).label("fewest"),
+            least.label("least"),
+            most.label("most"),
+        )
+        .where(Run.puzzle_id.in_(puzzles))
+        .group_by(Run.puzzle_id)
+    )
+
+
+def _greater(one: ColumnElement[int], other: ColumnElement[int]) -> ColumnElement[int]:
+    return case((one > other, one), else_=other)
+
+
+def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, str]]:
+    """Two solutions of each puzzle that one run has found and that were checked: those that differ the least."""
+    query: Select[*tuple[Any, ...]] = select(Run.puzzle_id, Run.solution, Run.second).where(
+        Run.puzzle_id.in_(puzzles), Run.verified >= 2, Run.holds.is_(True), Run.second.is_not(None)
+    )
+    found: dict[int, tuple[int, str, str]] = {}
+    for puzzle, one, other in connection.execute(query.order_by(Run.id)):
+        pair = (sum(map(ne, one, other)), one, other)
+        found[puzzle] = min(pair, found.get(puzzle, pair))
+    return {puzzle: pair[1:] for puzzle, pair in found.items()}
+
+
+def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, Claims]:
+    """What each configuration says of each puzzle, as far as one run can tell."""
+    query = (
+        over(select(Run.puzzle_id, Configuration.text, *OUTCOME), covered)
+        .join(Batch, Batch.id == Run.batch_id)
+        .join(Configuration, Configuration.id == Run.configuration_id)
+        .where(Run.puzzle_id.in_(puzzles))
+        .order_by(Run.puzzle_id, Configuration.id)
+        .distinct()
+    )
+    found: defaultdict[int, Claims] = defaultdict(dict)
+    for puzzle, configuration, task, *rest in connection.execute(query):
+        outcome = Outcome(Task(task), *rest)
+        said = found[puzzle].setdefault(word(outcome, verdict(outcome)), [])
+        if configuration not in said:
+            said.append(configuration)
+    return found
+
+
+def by(said: Claims, only: Iterable[Word]) -> str:
+    """Who claims what: ``several: cp-sat, scip; unique: cbc``; the names alone where all say the same."""
+    told = {claim: said[claim] for claim in only if claim in said}
+    if len(told) == 1:
+        return ", ".join(*told.values())
+    return "; ".join(f"{claim}: {', '.join(names)}" for claim, names in told.items())
+
+
+def placed(
+    connection: Connection, covered: Scope, found: dict[int, dict[str, Cell]], puzzles: Select[int]
+) -> dict[str, list[dict[str, Cell]]]:
+    """Rows by puzzle, as rows by set in the order of the set, with the puzzle's place, label, kind and text."""
+    query = (
+        select(PuzzleSet.name, SetEntry.position, SetEntry.label, Puzzle.id, Puzzle.kind, Puzzle.text)
+        .join(SetEntry, SetEntry.set_id == PuzzleSet.id)
+        .join(Puzzle, Puzzle.id == SetEntry.puzzle_id)
+        .where(PuzzleSet.id.in_(sets_covered(covered)), SetEntry.puzzle_id.in_(puzzles))
+        .order_by(PuzzleSet.name, PuzzleSet.id.desc(), SetEntry.position)
+    )
+    sets: defaultdict[str, dict[int, dict[str, Cell]]] = defaultdict(dict)
+    for name, position, label, number, kind, text in connection.execute(query):
+        if number in found and number not in sets[name]:
+            place = Place(name, position, label)
+            about: dict[str, Cell] = {"place": place.told, "label": place.label, "kind": kind, "puzzle": text}
+            sets[name][number] = about | found[number]
+    return {name: list(rows.values()) for name, rows in sets.items()}
+
+
+def short(text: Any) -> str:
+    """As much of a text as there is room for in a row."""
+    told = str(text)
+    return told if len(told) <= SHORT else told[: SHORT - 1] + "…"

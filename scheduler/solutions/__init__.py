@@ -1,0 +1,1 @@
+"""Solutions that files bring, and checking them."""

@@ -1,0 +1,121 @@
+"""The benchmarks run: tiny, and without a look at the clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from families import alone
+from rivals_solved import solved
+
+from benchmarks import bare, builds, loading, starting, tuned
+from benchmarks.figures import figures
+from benchmarks.pairs import Figure, Side, in_turns, measure
+from benchmarks.rivals import RIVALS
+from benchmarks.written import HEAD, sections, write
+from cagematch.workers.backends import BACKENDS, version
+from cagematch.workers.configurations import configuration
+
+
+def side(command: str, *rates: float) -> Side:
+    left = iter(rates)
+    return Side(command, lambda: next(left))
+
+
+def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
+    sides = side("ours", 9.0, 10.0, 5.0), side("theirs", 10.0, 10.0, 10.0)
+
+    result = measure(Figure("a / b", "runs/s", 0.9, lambda: in_turns(*sides)), 3)
+
+    assert result.reached
+    assert str(result).splitlines() == [
+        "a / b: 0.90 (0.50–1.00); at least 0.9: reached",
+        "           9.0 runs/s   ours",
+        "          10.0 runs/s   theirs",
+    ]
+
+
+def test_a_figure_that_must_not_be_long_is_turned_round():
+    sides = side("ours", 2.0), side("theirs", 30.0)
+
+    result = measure(Figure("a / b", "starts/s", 12.0, lambda: in_turns(*sides), at_most=True), 1)
+
+    assert not result.reached
+    assert str(result).startswith("a / b: 15.00 (15.00–15.00); at most 12: MISSED")
+
+
+def test_without_services_the_figures_that_need_them_are_left_out():
+    names = [figure.name for figure in figures(1.0, None)]
+
+    assert len([name for name in names if not name.startswith(("builds", "tuned"))]) == 5
+    assert not any("distributed" in name or "PostgreSQL" in name or "Celery" in name for name in names)
+
+
+def test_the_bare_loop_solves_a_set_on_every_core():
+    assert bare.rate("cp-min-size", "medium", 1) > 0
+
+
+def test_puzzles_to_load_are_different_and_loaded_by_both_ways(tmp_path: Path):
+    path = tmp_path / "puzzles.txt"
+    loading.write_puzzles(path, 200)
+
+    assert len(set(path.read_text().split())) == 200
+    for how in ("loader", "bare"):
+        rate, peak_mib = loading.measured(how, f"sqlite:///{tmp_path}/{how}.db", path)
+        assert rate > 0
+        assert peak_mib > 0
+
+
+def test_starting_counts_starts_and_tells_of_failure():
+    assert starting.rate(starting.NOTHING, 0.0) > 0
+    with pytest.raises(Exception, match="non-zero exit status"):
+        starting.rate([*starting.NOTHING[:-1], "raise SystemExit(1)"], 0.0)
+
+
+TINY = "....2.4.......13", "..4....1...22.1.", "....23....3..4.."
+
+
+def test_every_backend_has_a_rival_for_its_build():
+    assert {word.partition(":")[0] for word in RIVALS} == set(BACKENDS)
+
+
+@pytest.mark.parametrize("word", [word for word in RIVALS if version(word.partition(":")[0])])
+def test_what_a_rival_builds_is_the_puzzle(word: str):
+    """Through every documented interface, one puzzle after another: nothing of the first is left in the next."""
+    for name, right in alone(configuration(word).backend, solved, word, TINY).items():
+        assert right, f"{word} through {name}"
+
+
+def test_builds_are_measured_in_turns_beside_the_interface_that_is_named():
+    found = builds.medians("legacy-cp", ("IntVar and AllDifferent",), rounds=1)
+
+    assert found.keys() == {"ours", "IntVar and AllDifferent"}
+    assert min(found.values()) > 0
+
+
+def test_whole_runs_of_the_preset_are_measured_beside_those_of_cp_sat():
+    found = tuned.times("medium", 1, 0)
+
+    assert {word: len(spans) for word, spans in found.items()} == dict.fromkeys((tuned.PRESET, *tuned.WANTED), 11)
+
+
+def test_the_hardest_puzzles_are_there():
+    assert len(bare.texts(tuned.HARDEST)) == 375
+
+
+def test_results_of_some_figures_replace_their_section_only(tmp_path: Path):
+    path = tmp_path / "results.md"
+
+    write("", "python -m benchmarks", "all", path)
+    write("builds", "python -m benchmarks --only builds", "some", path)
+    write("builds", "python -m benchmarks --only builds", "others", path)
+
+    assert path.read_text().startswith(HEAD)
+    assert sections(path) == {
+        "Everything": "python -m benchmarks\n\n```text\nall\n```",
+        "`builds`": "python -m benchmarks --only builds\n\n```text\nothers\n```",
+    }
+
+    write("", "python -m benchmarks", "all again", path)
+
+    assert sections(path) == {"Everything": "python -m benchmarks\n\n```text\nall again\n```"}

@@ -1,0 +1,318 @@
+"""Kinds: texts into canonical texts and problems, and back; what is refused, and in which words."""
+
+from __future__ import annotations
+
+import doctest
+import re
+
+import pytest
+from cases import cases
+
+from cagematch.problems.errors import InputError, PuzzleError
+from cagematch.problems.kinds import KINDS, _drawing, _regions, kind_named, sudoku
+from cagematch.problems.kinds._shape import SYMBOLS, Shape, units
+from cagematch.workers.sandbox.loop import WARM_UP
+
+PLAIN = cases("small", "nine", "search", "large")
+VARIANTS = cases("variants")
+ALL = PLAIN + VARIANTS
+JIGSAW = "J:" + "." * 16 + "aaabaXbbXXXbYYYY"
+EMPTY = "." * 81
+SOLVED = "974236158638591742125487936316754289742918563589362417867125394253649871491873625"
+
+
+def fault(text: str) -> tuple[str, int | None]:
+    with pytest.raises(PuzzleError) as caught:
+        sudoku.parse(text)
+    return str(caught.value), caught.value.offset
+
+
+def with_symbols(text: str, symbols: dict[int, str]) -> str:
+    return "".join(symbols.get(at, symbol) for at, symbol in enumerate(text))
+
+
+def test_every_kind_has_what_a_kind_provides():
+    for module in KINDS.values():
+        for name in ("parse", "problem", "render", "digits", "assignment", "name"):
+            assert callable(getattr(module, name))
+
+
+def test_an_unknown_kind_is_named_with_those_there_are():
+    with pytest.raises(InputError, match=r"'go'.*sudoku"):
+        kind_named("go")
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_the_canonical_text_of_a_canonical_text_is_itself(case):
+    text = sudoku.parse(case.puzzle)
+
+    assert text == case.puzzle
+    assert sudoku.parse(text) == text
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
+def test_a_solution_survives_writing_and_reading_and_is_one(case):
+    values = sudoku.assignment(case.puzzle, case.solution)
+
+    assert sudoku.digits(case.puzzle, values) == case.solution
+    assert sudoku.problem(case.puzzle).is_solution(values)
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
+def test_a_solution_with_two_cells_of_a_row_exchanged_is_none(case):
+    values = list(sudoku.assignment(case.puzzle, case.solution))
+    values[0], values[1] = values[1], values[0]
+
+    assert not sudoku.problem(case.puzzle).is_solution(values)
+
+
+@pytest.mark.parametrize("blank", [".", "*", "_", "-", "0"])
+def test_any_blank_becomes_a_dot(blank):
+    assert sudoku.parse("1" + blank * 80) == "1" + "." * 80
+
+
+def test_lower_case_letters_are_values_like_upper_case_ones():
+    assert sudoku.parse("1a" + "." * 254) == "1A" + "." * 254
+
+
+def test_a_prefix_that_says_nothing_new_is_left_out():
+    assert sudoku.parse("3X3:" + EMPTY) == EMPTY
+    assert sudoku.parse("2X3:" + "." * 36) == "2x3:" + "." * 36
+
+
+def test_equal_shapes_share_their_rules():
+    first, second = sudoku.problem(EMPTY), sudoku.problem("1" + EMPTY[1:])
+
+    assert first.rules is second.rules
+    assert first.rules is not sudoku.problem("2x3:" + "." * 36).rules
+
+
+def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
+    problem = sudoku.problem("2x3:" + "1" + "." * 34 + "2")
+
+    assert problem.rules.domains == ((1, 2, 3, 4, 5, 6),) * 36
+    assert [c.role for c in problem.constraints] == ["row"] * 6 + ["column"] * 6 + ["box"] * 6
+    assert problem.constraints[12].scope == (0, 1, 2, 6, 7, 8)
+    assert problem.givens == ((0, 1), (35, 2))
+
+
+@pytest.mark.parametrize(
+    "shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)]
+)
+def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_no_other(shape):
+    n = shape.n
+    together = {(a, b) for _, cells in units(shape) for a in cells for b in cells if a < b}
+    first = range(n * n) if n < 10 else (0, n + 1, n * n - n - 2)
+    body = f"{shape.rows}x{shape.columns}:" + "." * n * n
+    start = len(body) - n * n
+
+    for value in (1, n // 2, n):
+        for a in first:
+            for b in range(a + 1, n * n):
+                text = with_symbols(body, {start + a: SYMBOLS[value - 1], start + b: SYMBOLS[value - 1]})
+                try:
+                    sudoku.parse(text)
+                except PuzzleError as error:
+                    doubtful = "only letters" in str(error)
+                    assert doubtful or (a, b) in together
+                else:
+                    assert (a, b) not in together
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
+def test_a_full_grid_without_repetition_is_a_puzzle(case):
+    cells = len(case.solution)
+    before, _, after = re.fullmatch(rf"((?:\w+:)*)(.{{{cells}}})(\w*)", case.puzzle).groups()
+
+    assert sudoku.parse(before + case.solution + after) == before + case.solution + after
+
+
+@pytest.mark.parametrize("value", "123456789")
+def test_a_grid_full_of_one_value_is_refused(value):
+    message, offset = fault(value * 81)
+
+    assert message == f"{value} stands twice in row 1 (r1c1 and r1c2)"
+    assert offset == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ((27, 35), ("7 stands twice in row 4 (r4c1 and r4c9)", 35)),
+        ((4, 76), ("7 stands twice in column 5 (r1c5 and r9c5)", 76)),
+        ((60, 80), ("7 stands twice in box 9 (r7c7 and r9c9)", 80)),
+    ],
+    ids=["row", "column", "box"],
+)
+def test_a_digit_twice_is_told_with_its_unit_and_both_places(cells, expected):
+    assert fault(with_symbols(EMPTY, dict.fromkeys(cells, "7"))) == expected
+
+
+def test_the_offset_counts_the_box_shape_in_front():
+    assert fault("2x3:11" + "." * 34) == ("1 stands twice in row 1 (r1c1 and r1c2)", 5)
+
+
+@pytest.mark.parametrize("symbol", ["A", "a", "²", "٣", "?", "/", "é", "ı", "\u2028", "\x85", "\x0c", "\ud800", "€"])
+def test_what_is_no_value_and_no_blank_is_named_with_its_place_and_what_was_expected(symbol):
+    message, offset = fault(with_symbols(EMPTY, {40: symbol}))
+
+    assert message == f"{symbol!r} where 1-9 or a blank (. * _ - or 0) was expected"
+    assert offset == 40
+
+
+def test_zero_in_a_large_grid_is_no_blank():
+    message, offset = fault("1" + "." * 254 + "0")
+
+    assert "'0' where 1-9 and A-G or a blank (. * _ or -) was expected (0 is a value to some" in message
+    assert offset == 255
+
+
+def test_zero_is_the_36th_value():
+    text = "1" + "." * 1294 + "0"
+
+    assert sudoku.problem(sudoku.parse(text)).givens == ((0, 1), (1295, 36))
+    assert sudoku.digits(text, [36]) == "0"
+
+
+def test_clues_that_are_letters_alone_are_refused_as_nobody_knows_what_a_means():
+    message, offset = fault("A" + "." * 255)
+
+    assert message == "only letters as clues: is A 1 or 10? Write 16×16 grids with 1-9 and A-G"
+    assert offset is None
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        (0, "0 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (1, "1 character, expected 81 (or 16, 256, 625, 1296)"),
+        (25, "25 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (80, "80 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (82, "82 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (36, "36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)"),
+        (144, "144 characters: a 12×12 grid needs its box shape in front (2x6: or 3x4: or 4x3: or 6x2:)"),
+        (49 * 49, "2401 characters, expected 81 (or 16, 256, 625, 1296)"),
+    ],
+)
+def test_a_length_that_fits_no_shape_is_told_with_those_that_do(length, expected):
+    assert fault("." * length) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2x3:" + "." * 35, ("35 cells, expected 36 for boxes of 2x3", None)),
+        ("9x9:" + "." * 81, ("boxes of 9x9 hold 81 values, expected at most 36", 0)),
+    ],
+)
+def test_a_box_shape_that_does_not_fit_is_told(text, expected):
+    assert fault(text) == expected
+
+
+def test_an_object_is_told_how_it_is_to_hold_its_cells():
+    message, offset = fault('{"grid": 1}')
+
+    assert message.startswith('found an object, expected the cells as a text: in JSON lines {"puzzle": "53..7…"}')
+    assert offset == 0
+
+
+@pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
+def test_a_drawing_of_a_variant_holds_the_cells_in_order_too(case):
+    drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))
+
+    grid = "\n".join(line for line in drawn.splitlines() if "every value" not in line)
+    assert re.sub(r"[^0-9A-Z]", "", grid) == case.solution
+    assert len({len(line) for line in grid.splitlines()}) == 1
+
+
+def test_options_add_their_units():
+    def added(prefix: str) -> list[tuple[str, tuple[int, ...]]]:
+        return [(c.role, c.scope) for c in sudoku.problem(prefix + EMPTY).constraints[27:]]
+
+    assert added("X:") == [("diagonal", tuple(range(0, 81, 10))), ("diagonal", tuple(range(8, 73, 8)))]
+    assert added("C:") == [("centre", (10, 13, 16, 37, 40, 43, 64, 67, 70))]
+    assert [role for role, _ in added("W:")] == ["window"] * 4
+    assert added("W:")[0][1] == (10, 11, 12, 19, 20, 21, 28, 29, 30)
+    assert added("W:")[3][1] == (50, 51, 52, 59, 60, 61, 68, 69, 70)
+
+
+def test_options_have_one_order_in_the_canonical_text():
+    expected = "X:C:3x5:" + "1" + "." * 224
+
+    for text in ("3x5:X:C:", "c:3X5:x:", "C:X:3x5:"):
+        assert sudoku.parse(text + expected[8:]) == expected
+
+
+def test_regions_are_renamed_in_the_order_in_which_they_appear_and_stand_for_boxes():
+    text = sudoku.parse(JIGSAW)
+
+    assert text == "J:" + "." * 16 + "AAABACBBCCCBDDDD"
+    assert [c.role for c in sudoku.problem(text).constraints] == ["row"] * 4 + ["column"] * 4 + ["region"] * 4
+    assert sudoku.problem(text).constraints[8].scope == (0, 1, 2, 4)
+
+
+def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
+    cells = "1" + "." * 35
+
+    assert sudoku.parse(f"J:{cells}" + "aaabbb" * 2 + "cccddd" * 2 + "eeefff" * 2) == f"2x3:{cells}"
+    assert sudoku.parse("X:J:1..............." + "aabb" * 2 + "ccdd" * 2) == "X:1..............."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("X:" + with_symbols(EMPTY, {0: "5", 80: "5"}), ("5 stands twice in diagonal 1 (r1c1 and r9c9)", 82)),
+        ("W:" + with_symbols(EMPTY, {14: "5", 34: "5"}), ("5 stands twice in window 2 (r2c6 and r4c8)", 36)),
+        ("C:" + with_symbols(EMPTY, {10: "5", 70: "5"}), ("5 stands twice in centre 1 (r2c2 and r8c8)", 72)),
+        ("J:.1..1..........." + JIGSAW[16:], ("34 characters after J:", None)),
+        ("J:.2..2..........." + JIGSAW[18:], ("2 stands twice in region 1 (r1c2 and r2c1)", 6)),
+        (JIGSAW[:-1] + "X", ("region 'X' has 5 cells, expected 4", 23)),
+        ("X:x:" + EMPTY, ("x: stands twice in front of the cells", 2)),
+        ("2x3:3x2:" + "." * 36, ("3x2: stands twice in front of the cells", 4)),
+        ("2x2:" + JIGSAW, ("a jigsaw (J:) has regions, expected no box shape in front", 0)),
+        ("W:2x3:" + "." * 36, ("windows (W:) need square boxes, found 'W:2x3:' in front", 0)),
+        ("W:" + JIGSAW, ("windows (W:) need square boxes", 0)),
+        ("C:" + "." * 16, ("centre dots (C:) need boxes with a centre, found 'C:' in front", 0)),
+        ("X:" + "." * 36, ("36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)", None)),
+    ],
+)
+def test_what_is_wrong_with_a_variant_is_told(text, expected):
+    message, offset = fault(text)
+
+    assert (message.startswith(expected[0]), offset) == (True, expected[1]), message
+
+
+def test_cells_are_named_by_row_and_column():
+    assert sudoku.name(EMPTY, 0) == "r1c1"
+    assert sudoku.name(EMPTY, 80) == "r9c9"
+    assert sudoku.name("2x3:" + "." * 36, 35) == "r6c6"
+
+
+def test_values_that_are_none_are_written_as_question_marks():
+    assert sudoku.digits(EMPTY, [1, 0, 37, -1]) == "1???"
+    assert sudoku.assignment(EMPTY, "1?") == (1, 0)
+
+
+@pytest.mark.parametrize("module", [sudoku, _regions, _drawing], ids=lambda module: module.__name__)
+def test_a_docstring_shows_what_is_drawn_and_written(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
+def test_a_drawing_holds_the_cells_in_order_in_lines_of_one_width(case):
+    drawn = sudoku.render(case.puzzle)
+
+    assert re.sub(r"[^0-9A-Z.]", "", drawn) == case.puzzle.rpartition(":")[2]
+    assert len({len(line) for line in drawn.splitlines()}) == 1
+
+
+def test_a_solution_is_drawn_in_place_of_the_clues():
+    drawn = sudoku.render(EMPTY, sudoku.assignment(EMPTY, SOLVED))
+
+    assert re.sub(r"[^0-9]", "", drawn) == SOLVED
+
+
+def test_the_warm_up_is_a_puzzle():
+    kind, text = WARM_UP
+
+    assert KINDS[kind].parse(text) == text

@@ -1,0 +1,459 @@
+"""Loading: whole files in or nothing, faults in words with their places, and sets that are stored once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, func, select, update
+
+from cagematch.models import Base, Puzzle, PuzzleSet, SetEntry
+from cagematch.models.engine import open_engine, reading, writing
+from cagematch.problems.errors import FileError, InputError
+from cagematch.scheduler.batches import puzzle_sets as loading
+from cagematch.scheduler.batches.puzzle_sets import Loaded, find_source, load, shipped_sets, store_set
+
+P = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
+Q = "52...6.........7.13...........4..8..6......5...........418.........3..2...87....."
+SHIPPED = {  # puzzles, and distinct ones
+    "easy": (51, 50),
+    "medium": (11, 11),
+    "hard": (95, 95),
+    "sudoku-x": (12, 12),
+    "windoku": (14, 14),
+    "jigsaw": (13, 13),
+    "centre-dots": (7, 7),
+    "16x16": (27, 27),
+    "25x25": (12, 12),
+    "killer": (156, 156),
+    "killer-hard": (13, 13),
+    "queens": (14, 14),
+    "latin": (9, 9),
+    "futoshiki": (9, 9),
+    "kakuro": (8, 8),
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    """Writes a file of puzzles and gives its path as a user would."""
+
+    def _file(content: str | bytes, name: str = "some.txt") -> str:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return str(path)
+
+    return _file
+
+
+@pytest.fixture
+def engine(tmp_path: Path):
+    made = open_engine(f"sqlite:///{tmp_path}/test.db")
+    Base.metadata.create_all(made)
+    yield made
+    made.dispose()
+
+
+def loaded(word: str, *, kind: str | None = None, skip_invalid: bool = False, form: str | None = None) -> Loaded:
+    return load(find_source(word), kind, form, skip_invalid=skip_invalid)
+
+
+def texts(word: str) -> list[str]:
+    return [text for text, _, _, _ in loaded(word).rows]
+
+
+def faults(word: str) -> list[str]:
+    """The faults of a file, one a line, without its folder."""
+    with pytest.raises(FileError) as caught:
+        loaded(word)
+    return str(caught.value).replace(str(Path(word).parent) + "/", "").splitlines()
+
+
+def entries(engine: Engine, set_id: int) -> list[tuple[int, str, int, str]]:
+    query = (
+        select(SetEntry.position, Puzzle.text, SetEntry.line, SetEntry.label)
+        .join(Puzzle, Puzzle.id == SetEntry.puzzle_id)
+        .where(SetEntry.set_id == set_id)
+        .order_by(SetEntry.position)
+    )
+    with reading(engine) as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def count(engine: Engine, table: type[Base]) -> int:
+    with reading(engine) as connection:
+        return connection.scalar(select(func.count()).select_from(table))
+
+
+class TestSources:
+    """A file, or a shipped set."""
+
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_a_shipped_set_is_found_by_its_name_anywhere(self, name, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+        found = loaded(name)
+
+        assert (found.source.name, found.source.shown) == (name, f"{name} (shipped)")
+        assert (len(found.rows), found.distinct) == SHIPPED[name]
+
+    def test_the_shipped_sets_are_these(self):
+        assert set(SHIPPED) == set(shipped_sets())
+
+    def test_a_file_is_named_after_itself(self, file):
+        source = find_source(file(P, "mine.sdm"))
+
+        assert source.name == "mine"
+        assert source.shown.endswith("/mine.sdm")
+
+    def test_a_file_goes_before_a_shipped_set(self, file, tmp_path, monkeypatch):
+        file(P, "hard")
+        monkeypatch.chdir(tmp_path)
+
+        assert find_source("hard").shown == "hard"
+
+    @pytest.mark.parametrize("word", ["nowhere.txt", "x" * 5000, "a\0b", ""])
+    def test_what_is_no_file_is_told_with_the_sets_there_are(self, word, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+        with pytest.raises(InputError, match=r"easy, .*hard, .*medium") as caught:
+            find_source(word or "nothing at all")
+        assert "there is no file" in str(caught.value)
+
+    def test_a_folder_is_told(self, tmp_path):
+        with pytest.raises(InputError, match="is a folder; name a puzzle file in it"):
+            find_source(str(tmp_path))
+
+    def test_a_name_that_is_no_text_can_be_shown_and_stored(self, tmp_path, engine):
+        path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+        Path(os.fsdecode(path)).write_text(P)
+
+        found = loaded(os.fsdecode(path))
+
+        assert found.source.name == "caf\N{REPLACEMENT CHARACTER}"
+        assert store_set(engine, found) == 1
+
+    def test_a_name_longer_than_the_database_keeps_is_cut(self, file):
+        assert find_source(file(P, "n" * 240 + ".txt")).name == "n" * 200
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read anything")
+    def test_a_file_that_may_not_be_read_is_told(self, file):
+        word = file(P)
+        Path(word).chmod(0)
+
+        with pytest.raises(InputError, match="cannot be read: Permission denied"):
+            loaded(word)
+
+    def test_a_file_that_goes_away_is_told(self, file):
+        source = find_source(file(P))
+        source.path.unlink()
+
+        with pytest.raises(InputError, match="cannot be read: No such file"):
+            load(source, "sudoku", None, skip_invalid=False)
+
+
+KILLER = '{"id": "one", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}'
+
+
+class TestKinds:
+    """What a file holds."""
+
+    def test_a_file_that_says_nothing_holds_sudokus_unless_the_user_says_otherwise(self, file):
+        assert loaded(file(P)).kind == "sudoku"
+        with pytest.raises(FileError, match="this is no JSON"):
+            loaded(file(P), kind="killer")
+
+    def test_a_file_of_json_lines_with_cages_holds_killers_whatever_it_is_called(self, file):
+        found = loaded(file(KILLER, "mine.jsonl"))
+
+        assert (found.kind, found.source.name) == ("killer", "mine")
+        assert [(text, label) for text, _, _, label in found.rows] == [
+            ('{"cages":[{"cells":[[0,0],[0,1]],"sum":3}]}', "one")
+        ]
+
+    def test_json_lines_may_have_the_puzzle_of_any_kind_as_a_text(self, file):
+        sudoku = loaded(file(f'{{"puzzle": "{P}", "label": "one"}}\n'))
+        killer = loaded(file(json.dumps({"kind": "killer", "puzzle": KILLER})))
+
+        assert (sudoku.kind, sudoku.rows[0][0], sudoku.rows[0][3]) == ("sudoku", P, "one")
+        assert (killer.kind, killer.rows) == ("killer", [(*loaded(file(KILLER)).rows[0][:3], "")])
+
+    def test_a_fault_in_such_a_text_has_its_place_in_the_line(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1:14: 4 stands twice in row 1"):
+            loaded(file(f'{{"puzzle": "44{P[2:]}"}}'))
+
+    def test_a_fault_at_the_end_of_a_text_with_escapes_is_told(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1:1: this is no JSON"):
+            loaded(file(json.dumps({"kind": "killer", "puzzle": '{"cages": ['})))
+
+    def test_null_is_nothing(self, file):
+        assert loaded(file(json.dumps({"puzzle": P, "cages": None, "kind": None}))).rows[0][0] == P
+        assert loaded(file(KILLER.replace('"id"', '"kind": null, "id"'))).kind == "killer"
+
+    def test_a_puzzle_of_another_kind_than_its_file_is_refused(self, file):
+        latin = json.dumps({"kind": "latin", "puzzle": "." * 81})
+        with pytest.raises(FileError, match=r"some.txt:2: a puzzle of kind 'latin', expected 'sudoku'"):
+            loaded(file(f'{{"puzzle": "{P}"}}\n{latin}'))
+
+        assert loaded(file(latin)).kind == "latin"
+
+    def test_a_comment_may_name_the_kind(self, file):
+        assert loaded(file(f"# kind: sudoku\n{P}")).kind == "sudoku"
+        assert loaded(file(f"# kind: sudoku\n{P}"), kind="sudoku").kind == "sudoku"
+
+    @pytest.mark.parametrize("text", ["." * 25, "." * 36, "1...2...3"])
+    def test_a_line_of_another_kind_is_no_row_of_a_grid(self, file, text):
+        assert [row[0] for row in loaded(file(f"# kind: latin\n{text}")).rows] == [text]
+        assert [row[0] for row in loaded(file(text), kind="latin").rows] == [text]
+
+    def test_an_unknown_kind_is_told_with_those_there_are(self, file):
+        with pytest.raises(FileError, match=r"some.txt:2: no kind of puzzle is called 'go'; there are: sudoku, killer"):
+            loaded(file(f"# mine\n# kind: go\n{P}"))
+        with pytest.raises(InputError, match="no kind of puzzle is called 'go'"):
+            loaded(file(P), kind="go")
+
+    def test_a_user_who_contradicts_the_file_is_told(self, file):
+        with pytest.raises(FileError, match=r"some.txt:1: the file holds killer, and --kind says sudoku"):
+            loaded(file(KILLER), kind="sudoku")
+
+    def test_a_fault_in_a_cage_is_told_with_its_line(self, file):
+        content = f'{KILLER}\n{{"cages": [{{"cells": [[0, 9]], "sum": 3}}]}}\n  {{"cages": ]}}\n'
+
+        assert faults(file(content)) == [
+            "some.txt:2: cage 1: cell [0, 9] is outside the 9×9 grid: rows and columns count from 0 to 8",
+            "some.txt:3:13: this is no JSON: Expecting value",
+        ]
+
+    def test_a_puzzle_of_another_kind_is_a_fault(self, file):
+        other = KILLER.replace('"id"', '"kind": "kakuro", "id"')
+
+        assert faults(file(f"{KILLER}\n{other}")) == ["some.txt:2: a puzzle of kind 'kakuro', expected 'killer'"]
+
+
+class TestText:
+    """Bytes into lines."""
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            f"{P}\n{Q}\n",
+            f"{P}\n{Q}",
+            f"{P}\r\n{Q}\r\n",
+            f"{P}\r{Q}\r",
+            f"# header\n{P}\r\n{Q}\r\n\r\n\n",
+            f"\ufeff{P}\n{Q}\n",
+            f"\ufeff# header\r\n{P}\r\n{Q}",
+            f"\n\n{P}\n\t\n{Q}\t\n",
+        ],
+        ids=["LF", "no newline at the end", "CR LF", "CR", "mixed", "BOM", "BOM and CR LF", "blank lines"],
+    )
+    def test_lines_end_in_any_usual_way(self, file, content):
+        assert texts(file(content)) == [P, Q]
+
+    def test_characters_at_which_python_splits_lines_stay_in_labels(self, file):
+        label = "a\x85b\x0cc\u2028d\x1ce\x0bf"
+
+        found = loaded(file(f"{P} {label}\n{Q}\n"))
+
+        assert [(line, label) for _, _, line, label in found.rows] == [(1, label), (2, "")]
+
+    @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", "\ufeff", "  \t\n"])
+    def test_a_file_without_puzzles_is_told(self, file, content):
+        with pytest.raises(InputError, match=r"some.txt holds no puzzle$"):
+            loaded(file(content))
+
+    @pytest.mark.parametrize(
+        ("content", "expected"),
+        [
+            (f"{P}\r\n{Q} caf".encode() + b"\xe9\n", "some.txt:2:86: byte 0xe9 where UTF-8 text was expected"),
+            (b"\xef\xbb\xbf\xff", "some.txt:1:1: byte 0xff where UTF-8 text was expected"),
+            ("größer".encode() + b"\xff", "some.txt:1:7: byte 0xff where UTF-8 text was expected"),
+            (f"{P}\n".encode("utf-16"), "some.txt:1:1: byte 0xff where UTF-8 text was expected"),
+            (b"\x89PNG\r\n\x1a\n", "some.txt:1:1: byte 0x89 where UTF-8 text was expected"),
+            (f"{P}\r\n{Q[:40]}\0{Q[41:]}\n", "some.txt:2:41: a NUL character where text was expected"),
+        ],
+        ids=["latin-1", "behind a BOM", "behind letters", "UTF-16", "a picture", "NUL"],
+    )
+    def test_what_is_no_text_is_told_with_its_place(self, file, content, expected):
+        assert faults(file(content)) == [expected]
+
+
+class TestFaults:
+    """Nothing of a faulty file is taken, and every fault says where and what."""
+
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            (P[:80], "2: 80 characters, expected 81 (or 16, 256, 625, 1296)"),
+            (P + ".", "2: 82 characters, expected 81 (or 16, 256, 625, 1296)"),
+            ("44" + P[2:], "2:2: 4 stands twice in row 1 (r1c1 and r1c2)"),
+            ("." * 4 + "7" + "." * 71 + "7....", "2:77: 7 stands twice in column 5 (r1c5 and r9c5)"),
+            ("." * 60 + "7" + "." * 19 + "7", "2:81: 7 stands twice in box 9 (r7c7 and r9c9)"),
+            (P[:30] + "A" + P[31:], "2:31: 'A' where 1-9 or a blank (. * _ - or 0) was expected"),
+            (P[:30] + "²" + P[31:], "2:31: '²' where 1-9 or a blank (. * _ - or 0) was expected"),
+            (" \t" + P[:30] + "x" + P[31:], "2:33: 'x' where 1-9 or a blank (. * _ - or 0) was expected"),
+            ("2x3:" + "." * 35, "2: 35 cells, expected 36 for boxes of 2x3"),
+            ("2x3:" + "." * 35 + "7", "2:40: '7' where 1-6 or a blank (. * _ - or 0) was expected"),
+            ("." * 36, "2: 36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)"),
+            ("quizzes,solutions", "2: 7 characters, expected 81 (or 16, 256, 625, 1296)"),
+            (";", "2:1: found ';' where a puzzle was expected"),
+        ],
+    )
+    def test_a_fault_names_line_and_column_what_was_found_and_what_was_expected(self, file, line, expected):
+        assert faults(file(f"{P}\n{line}\n{Q}\n")) == [f"some.txt:{expected}"]
+
+    @pytest.mark.parametrize(
+        ("row", "cells", "expected"),
+        [
+            (4, "44.......", "8:3: 4 stands twice in row 5 (r5c1 and r5c2)"),
+            (8, "........Z", "13:12: 'Z' where 1-9 or a blank (. * _ - or 0) was expected"),
+        ],
+    )
+    def test_a_fault_in_a_grid_is_where_it_stands_in_the_file(self, file, row, cells, expected):
+        rows = ["." * 9] * 9
+        rows[row] = cells
+        drawn = ["|" + "|".join((r[:3], r[3:6], r[6:])) + "|" for r in rows]
+        rule = "+---+---+---+"
+        content = ["# a label", rule, *drawn[:3], rule, *drawn[3:6], rule, *drawn[6:], rule]
+
+        assert faults(file("\n".join(content))) == [f"some.txt:{expected}"]
+
+    def test_ten_faults_are_shown_and_all_are_counted(self, file):
+        content = "".join(f"{P[:80]}\n{Q}\n" for _ in range(13))
+
+        found = faults(file(content))
+
+        assert len(found) == 11
+        assert found[9].startswith("some.txt:19: ")
+        assert found[10] == "… and 3 more"
+
+    def test_invalid_puzzles_are_skipped_on_request_and_told(self, file):
+        word = file(f"{P}\n{P[:80]}\n;\n{Q} kept\n")
+
+        found = loaded(word, skip_invalid=True)
+
+        assert [(text, line, label) for text, _, line, label in found.rows] == [(P, 1, ""), (Q, 4, "kept")]
+        assert [fault.line for fault in found.faults] == [2, 3]
+
+    def test_a_file_of_invalid_puzzles_alone_is_an_error_even_when_they_may_be_skipped(self, file):
+        with pytest.raises(FileError, match="expected 81"):
+            loaded(file(P[:80]), skip_invalid=True)
+
+    def test_an_unknown_kind_or_format_is_told(self, file):
+        source = find_source(file(P))
+
+        with pytest.raises(InputError, match="no kind of puzzle is called 'chess'"):
+            load(source, "chess", None, skip_invalid=False)
+        with pytest.raises(InputError, match="no format is called 'pdf'"):
+            load(source, "sudoku", "pdf", skip_invalid=False)
+
+
+class TestSets:
+    """Puzzles in the database."""
+
+    def test_a_set_keeps_order_lines_and_labels_and_each_puzzle_once(self, file, engine):
+        found = loaded(file(f"# two\n{P} first\n{Q}\n{P.replace('.', '0')} again\n"))
+
+        set_id = store_set(engine, found)
+
+        assert entries(engine, set_id) == [(0, P, 2, "first"), (1, Q, 3, ""), (2, P, 4, "again")]
+        assert (count(engine, Puzzle), found.distinct) == (2, 2)
+
+    def test_fingerprints_are_those_of_the_puzzles(self, file, engine):
+        from cagematch.problems.problem import Puzzle as Told
+
+        store_set(engine, loaded(file(P)))
+
+        with reading(engine) as connection:
+            assert connection.scalar(select(Puzzle.fingerprint)) == Told("sudoku", P).fingerprint
+
+    def test_the_same_file_is_the_same_set(self, file, engine):
+        word = file(f"{P}\n{Q}\n")
+
+        assert store_set(engine, loaded(word)) == store_set(engine, loaded(word))
+        assert (count(engine, PuzzleSet), count(engine, SetEntry)) == (1, 2)
+
+    @pytest.mark.parametrize("other", [f"{Q}\n{P}\n", f"{P}\n{Q} label\n", f"{P}\n", f"{P}\n{Q}\n{Q}\n"])
+    def test_another_order_label_or_puzzle_makes_another_set_of_the_same_puzzles(self, file, engine, other):
+        first = store_set(engine, loaded(file(f"{P}\n{Q}\n")))
+
+        second = store_set(engine, loaded(file(other)))
+
+        assert first != second
+        assert count(engine, Puzzle) == 2
+        assert [text for _, text, _, _ in entries(engine, second)] == re.findall(r"[0-9.]{81}", other)
+
+    def test_the_same_puzzles_under_another_name_are_another_set(self, file, engine):
+        first = store_set(engine, loaded(file(P, "one.txt")))
+
+        assert store_set(engine, loaded(file(P, "two.txt"))) != first
+
+    def test_chunks_fit_together_whether_puzzles_are_new_known_or_repeated(self, file, engine, monkeypatch):
+        monkeypatch.setattr(loading, "CHUNK", 3)
+        monkeypatch.setattr(loading, "AT_ONCE", 2)
+        monkeypatch.setattr(loading, "LOOKED_UP", 1)
+        wanted = [f"{'.' * at}1{'.' * (80 - at)}" for at in (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5)]
+        store_set(engine, loaded(file("\n".join(wanted[4:7]), "before.txt")))
+        noticed: list[tuple[int, int]] = []
+
+        set_id = store_set(engine, loaded(file("\n".join(wanted))), lambda *done: noticed.append(done))
+
+        assert [text for _, text, _, _ in entries(engine, set_id)] == wanted
+        assert [position for position, _, _, _ in entries(engine, set_id)] == list(range(11))
+        assert noticed == [(3, 11), (6, 11), (9, 11), (11, 11)]
+        assert count(engine, Puzzle) == len(set(wanted))
+
+    def test_a_set_is_not_ready_before_its_last_chunk_is_in(self, file, engine, monkeypatch):
+        monkeypatch.setattr(loading, "CHUNK", 1)
+        seen: list[bool] = []
+
+        def look(*_: int) -> None:
+            with reading(engine) as connection:
+                seen.extend(connection.scalars(select(PuzzleSet.ready)))
+
+        store_set(engine, loaded(file(f"{P}\n{Q}\n")), look)
+
+        assert seen == [False, False]
+        look()
+        assert seen[-1] is True
+
+    def test_a_load_that_was_cut_off_does_not_stand_in_the_way_of_the_next(self, file, engine):
+        found = loaded(file(f"{P}\n{Q}\n"))
+
+        def stop(*_: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store_set(engine, found, stop)
+        set_id = store_set(engine, found)
+
+        assert [text for _, text, _, _ in entries(engine, set_id)] == [P, Q]
+
+    def test_a_load_that_never_ended_is_cleared_away_after_a_day(self, file, engine):
+        found = loaded(file(P))
+        abandoned, recent = (loading._begin(engine, found) for _ in range(2))
+        with writing(engine) as connection:
+            old = update(PuzzleSet).where(PuzzleSet.id == abandoned)
+            connection.execute(old.values(created_at=PuzzleSet.created_at - 2 * loading.ABANDONED_S))
+
+        set_id = store_set(engine, found)
+
+        with reading(engine) as connection:
+            assert sorted(connection.scalars(select(PuzzleSet.id))) == [recent, set_id]
+
+    def test_of_two_loads_of_the_same_file_at_once_the_quicker_stays(self, file, engine):
+        found = loaded(file(f"{P}\n{Q}\n"))
+        others: list[int] = []
+
+        def meanwhile(*_: int) -> None:
+            if not others:
+                others.append(0)  # the other load calls this as well
+                others[0] = store_set(engine, found)
+
+        set_id = store_set(engine, found, meanwhile)
+
+        assert set_id == others[0]
+        assert (count(engine, PuzzleSet), count(engine, SetEntry)) == (1, 2)

@@ -1,0 +1,147 @@
+"""How fast a batch goes, in words, and which bars a small terminal shows."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from cagematch.models import BatchState
+from cagematch.problems.outcome import Word
+from cagematch.scheduler.live import watch as watching
+from cagematch.scheduler.live.progress import Advance, Progress
+from cagematch.scheduler.live.watch import Pace, _bars, _lines, _shown, conclusion, duration, pause_s, per_second
+
+
+def state(*advances: Advance, over: BatchState = BatchState.ACTIVE) -> Progress:
+    return Progress(7, None, ["hard"], over, list(advances))
+
+
+def test_pace_waits_until_the_first_run_and_then_tells_rate_and_rest():
+    pace = Pace()
+
+    pace.note(0.0, 0)
+    assert pace.told(100) == "waiting"
+    pace.note(2.0, 10)
+    assert pace.told(100) == "5.0/s, 18 s left"
+    pace.note(3.0, 100)
+    assert pace.told(100) == "done"
+
+
+def test_pace_is_that_of_the_last_half_minute():
+    pace = Pace()
+    for second in range(100):
+        pace.note(float(second), 100 * min(second, 50) + max(0, second - 50))
+
+    assert pace.rate == pytest.approx(1.0)
+
+
+def test_pace_of_slow_runs_does_not_fall_back_to_waiting():
+    pace = Pace()
+    for second in range(60):
+        pace.note(float(second), 1 if second >= 10 else 0)
+
+    assert pace.told(11) == "0.02/s, 9 min 50 s left"
+
+
+def test_a_resumed_batch_does_not_count_what_was_there():
+    pace = Pace()
+    pace.note(0.0, 90)
+    pace.note(10.0, 91)
+
+    assert pace.told(100) == "0.10/s, 1 min 30 s left"
+
+
+def test_durations_and_rates_in_words():
+    assert [duration(s) for s in (0.2, 59.4, 60, 3599, 3660, 90_000)] == [
+        "0 s",
+        "59 s",
+        "1 min 0 s",
+        "59 min 59 s",
+        "1 h 1 min",
+        "25 h 0 min",
+    ]
+    assert [per_second(r) for r in (0.256, 3.14, 1234)] == ["0.26/s", "3.1/s", "1,234/s"]
+
+
+def test_a_small_terminal_shows_the_sum_and_what_is_under_way():
+    rows = [Advance(f"done-{n}", 5, 5) for n in range(5)] + [Advance("begun", 2, 5), Advance("later", 0, 5)]
+
+    shown = _shown([*rows, Advance("all", 27, 35)], 4)
+
+    assert shown == {"all", "begun", "later"}
+
+
+def test_more_configurations_than_rows_are_counted():
+    out = io.StringIO()
+    console = Console(file=out, width=80, height=10, force_terminal=True)
+    names = [f"solver-{n:02}" for n in range(30)]
+
+    _bars(iter([state(*(Advance(name, 0, 2) for name in names), over=BatchState.CANCELLED)]), console)
+
+    assert "… and 24 more" in out.getvalue()
+    assert "0/60" in out.getvalue()
+    assert [name in out.getvalue() for name in names] == [True] * 6 + [False] * 24
+
+
+def test_a_slow_count_makes_the_next_one_wait_and_not_for_long():
+    assert [pause_s(0.25, took) for took in (0.0, 0.01, 0.5)] == [0.25, 1.0, 2.0]
+    assert pause_s(10.0, 0.5) == 10.0
+
+
+def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
+    def slow_at_first(question):
+        if question is watching.is_over:
+            return False
+        if not waits:
+            sleep(0.3)
+        return state(Advance("a", 0, 1), over=BatchState.DONE if waits else BatchState.ACTIVE)
+
+    waits, sleep = [], watching.time.sleep
+    monkeypatch.setattr(watching, "pause_s", lambda every_s, took_s: waits.append(took_s) or every_s)
+
+    list(watching._states(slow_at_first, lambda: None, 0.01))
+
+    assert waits == [0.0]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_bars_show_count_rate_and_rest(width):
+    out = io.StringIO()
+    console = Console(file=out, width=width, height=20, force_terminal=True)
+    states = [
+        state(Advance("[red]", 0, 4), Advance("b", 0, 4)),
+        state(Advance("[red]", 4, 4, {Word.SOLVED: 4}), Advance("b", 4, 4, {Word.WRONG: 4}), over=BatchState.DONE),
+    ]
+
+    end = _bars(iter(states), console)
+
+    assert end is states[-1]
+    assert "[red]" in out.getvalue()
+    assert "4/4" in out.getvalue()
+    assert "8/8" in out.getvalue()
+    assert ("4 wrong" in out.getvalue()) is (width >= 100)
+
+
+def test_lines_are_few():
+    out = io.StringIO()
+
+    _lines(iter([state(Advance("a", 0, 4)), state(Advance("a", 1, 4)), state(over=BatchState.DONE)]), Console(file=out))
+
+    assert out.getvalue() == ""
+
+
+def test_conclusion_names_what_came_and_fails_when_something_was_wrong():
+    good = state(Advance("a", 3, 3, {Word.SOLVED: 2, Word.TIMEOUT: 1}), over=BatchState.DONE)
+    bad = state(Advance("a", 1, 3, {Word.ERROR: 1}), over=BatchState.CANCELLED)
+
+    assert conclusion(good) == (
+        "batch 7 done: 3 of 3 runs (1 timeout, 2 solved); `scheduler report 7` compares them",
+        False,
+    )
+    assert conclusion(bad) == ("batch 7 cancelled at 1 of 3 runs (1 error); `scheduler report 7` compares them", True)
+    assert conclusion(state(Advance("a", 0, 3), over=BatchState.CANCELLED)) == (
+        "batch 7 cancelled at 0 of 3 runs",
+        False,
+    )

@@ -1,0 +1,105 @@
+"""Compressed files are read like others; damaged and endless ones are told, and fill no memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import subprocess
+import sys
+
+import pytest
+from commanding import ROOT
+
+from cagematch.problems.errors import InputError
+from cagematch.scheduler.batches.puzzle_sets import find_source, load
+from cagematch.scheduler.readers import content as reading
+from cagematch.scheduler.readers.content import ANY_RATIO, content
+
+P = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
+TEXT = f"{P} a label\n{P}\n".encode()
+PACKED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+packings = pytest.mark.parametrize("ending", PACKED)
+
+
+@packings
+def test_a_compressed_file_is_the_set_that_it_holds(tmp_path, ending):
+    file = tmp_path / f"mine.txt.{ending}"
+    file.write_bytes(PACKED[ending](TEXT))
+
+    loaded = load(find_source(str(file)), None, None, skip_invalid=False)
+
+    assert loaded.source.name == "mine"
+    assert [(line, label) for _, _, line, label in loaded.rows] == [(1, "a label"), (2, "")]
+
+
+@packings
+def test_it_is_known_by_its_bytes_whatever_it_is_called_and_may_have_several_parts(tmp_path, ending):
+    file = tmp_path / "mine.txt"
+    file.write_bytes(PACKED[ending](TEXT) + PACKED[ending](TEXT))
+
+    assert len(load(find_source(str(file)), None, None, skip_invalid=False).rows) == 4
+
+
+@packings
+def test_a_fault_in_it_has_the_place_that_it_has_unpacked(tmp_path, ending):
+    file = tmp_path / f"mine.csv.{ending}"
+    file.write_bytes(PACKED[ending](TEXT + b"nonsense\n"))
+
+    with pytest.raises(InputError, match=r"mine\.csv\.\w+:3:.*of a CSV file the first column"):
+        load(find_source(str(file)), None, None, skip_invalid=False)
+
+
+@packings
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:20] + b"\0\xff" * 9 + data[38:]])
+def test_damage_is_told(ending, damage):
+    damaged = damage(PACKED[ending](TEXT))
+
+    with pytest.raises(InputError, match=r"mine is no whole (gzip|bzip2|xz) file: "):
+        content(io.BytesIO(damaged), "mine")
+
+
+@packings
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(ending):
+    bomb = PACKED[ending](bytes(ANY_RATIO + 1))
+    assert len(bomb) < 100_000
+
+    with pytest.raises(InputError, match=r"mine \(\d+ \w+\) unpacks to more than 64 MiB, the most"):
+        content(io.BytesIO(bomb), "mine")
+
+
+def test_what_is_below_the_bound_is_read_whatever_its_ratio():
+    assert content(io.BytesIO(gzip.compress(bytes(ANY_RATIO))), "mine") == bytes(ANY_RATIO)
+
+
+def test_a_bound_holds_for_what_is_not_compressed(monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 2**20)
+
+    assert len(content(io.BytesIO(bytes(2**20)), "mine")) == 2**20
+    with pytest.raises(InputError, match="mine is larger than 1 MiB, which is the most that is read; split it"):
+        content(io.BytesIO(bytes(2**20 + 1)), "mine")
+
+
+@pytest.mark.parametrize(("begins", "name"), [(b"PK\3\4", "ZIP"), (b"\x28\xb5\x2f\xfd", "Zstandard")])
+def test_other_archives_are_named(begins, name):
+    with pytest.raises(InputError, match=f"mine is a {name} archive; expected text, or text compressed by gzip"):
+        content(io.BytesIO(begins + bytes(100)), "mine")
+
+
+def test_a_bomb_takes_no_more_memory_than_its_bound(tmp_path):
+    """A gigabyte of zeros in a megabyte, read by a process that may have half a gigabyte."""
+    bomb = tmp_path / "bomb.txt.gz"
+    bomb.write_bytes(gzip.compress(bytes(2**24)) * 64)
+    code = f"""
+import resource
+from cagematch.scheduler.batches.puzzle_sets import find_source, load
+resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))
+load(find_source({str(bomb)!r}), None, None, skip_invalid=False)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    last = done.stderr.splitlines()[-1]
+    assert re.search(r"InputError: .*bomb\.txt\.gz \(1,?\d* \w+\) unpacks to more than", last), done.stderr

@@ -1,0 +1,103 @@
+"""JSON lines, and how files of any format name their kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from cagematch.scheduler.readers import READERS, grid, jsonl, lines, reader_for
+from cagematch.scheduler.readers.entries import Entry, Misread, Told
+
+CAGES = '{"cages": [], "id": "one"}'
+
+
+def test_lines_that_are_objects_are_recognised_behind_comments_and_blank_lines():
+    assert reader_for(["# some", "", "  " + CAGES], None) is jsonl
+    assert reader_for(["[1]"], None) is not jsonl
+    assert not jsonl.recognises([])
+
+
+def test_an_object_is_a_puzzle_with_its_place_and_label():
+    content = ["# a comment", "  " + CAGES + "  ", "", '{"label": 7, "id": "no"}', "{}"]
+
+    assert list(jsonl.read(content)) == [
+        Entry(2, 3, CAGES, "one"),
+        Entry(4, 1, '{"label": 7, "id": "no"}', "7"),
+        Entry(5, 1, "{}", ""),
+    ]
+
+
+def test_an_object_may_have_the_puzzle_as_a_text():
+    content = [
+        '  {"id": "1..2", "puzzle": "1..2", "label": null}',
+        '{"kind": "latin", "puzzle": "3\\u002e.4"}',
+        '{"puzzle": "no. 17", "cages": []}',
+        '{"puzzle": null}',
+    ]
+
+    assert list(jsonl.read(content)) == [
+        Entry(1, 29, "1..2", "1..2"),
+        Entry(2, 1, "3..4", "", ((2, 1),) * 4, "latin"),
+        Entry(3, 1, content[2], ""),
+        Misread(4, None, '"puzzle" is null, expected a text'),
+    ]
+
+
+def test_what_is_no_object_is_told_with_line_and_column():
+    content = ['{"cages": [,]}', "  [1, 2]", '{"a": 1} x', "{" + "1" * 9]
+
+    assert list(jsonl.read(content)) == [
+        Misread(1, 12, "this is no JSON: Expecting value"),
+        Misread(2, 3, "found '[1, 2]', expected an object in braces"),
+        Misread(3, 10, "this is no JSON: Extra data"),
+        Misread(4, 2, "this is no JSON: Expecting property name enclosed in double quotes"),
+    ]
+
+
+@pytest.mark.parametrize("line", ["1" * 5_000, "[" * 100_000])
+def test_what_no_parser_takes_is_told_without_a_column(line):
+    (found,) = jsonl.read([line])
+
+    assert (found.line, found.column) == (1, None)
+    assert "too long a number, or too deep" in found.message
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([CAGES], Told(1, "killer")),
+        (["# x", "", '{"kind": "sudoku", "cages": []}'], Told(3, "sudoku")),
+        (["# kind: queens", CAGES], Told(1, "queens")),
+        (["nonsense", CAGES], Told(2, "killer")),
+        (["{}", CAGES], None),
+        (["{", "[]"], None),
+    ],
+)
+def test_an_object_tells_its_kind(content, expected):
+    assert jsonl.kind(content) == expected
+
+
+@pytest.mark.parametrize("reader", [lines, grid, jsonl])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (["# kind: queens", "8"], Told(1, "queens")),
+        (["", "# of mine", "#Kind:  latin  ", "8"], Told(3, "latin")),
+        (["8", "# kind: queens"], None),
+        (["# kind: two words"], None),
+        (["# kinds: queens"], None),
+        ([], None),
+    ],
+)
+def test_a_comment_in_front_of_the_first_puzzle_names_the_kind(reader, content, expected):
+    assert reader.kind(content) == expected
+
+
+def test_the_line_that_names_the_kind_is_no_label():
+    rows = ["12..", "....", "....", "...."]
+
+    assert [entry.label for entry in grid.read(["# mine", "# kind: sudoku", *rows])] == ["mine"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_tells_kinds(name):
+    assert READERS[name].kind(["# kind: queens"]) == Told(1, "queens")

@@ -1,0 +1,227 @@
+"""Which runs a report doubts, and how it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shift_rows import HERE, QUIET, fill, shift
+from sqlalchemy import Engine, insert, select, update
+
+from cagematch.models import Host, Run, Shift
+from cagematch.models.engine import open_engine, reading, writing
+from cagematch.scheduler.reports.coverage import coverage
+from cagematch.scheduler.reports.disturbances import disturbances, undisturbed
+from cagematch.scheduler.reports.scope import Scope, over
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
+    fill(engine)
+    yield engine
+    engine.dispose()
+
+
+def told(engine: Engine) -> list[str]:
+    with reading(engine) as connection:
+        return [str(found) for found in disturbances(connection, Scope((1,), newest=False))]
+
+
+def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2, configuration=2, steal=None, pressure=None, load=None, oversubscribed=None)
+
+    assert told(engine) == []
+
+
+@pytest.mark.parametrize(
+    ("strain", "expected"),
+    [
+        ({"steal": 0.124}, "other virtual machines took up to 12 % of the processors' time"),
+        (
+            {"pressure": 0.6},
+            "solves had to share cores with other programs: something waited for one for up to 60 % of the time",
+        ),
+        ({"oversubscribed": True, "load": 7.06}, "the cores were oversubscribed: up to 7.1 programs shared 2 cores"),
+        ({"reference_s": 0.0036}, "a was up to 20 % slower than at its best"),
+    ],
+)
+def test_a_disturbance_is_told_with_the_runs_that_it_concerns(engine: Engine, strain: dict[str, Any], expected: str):
+    shift(engine, 1, **strain)
+    shift(engine, 2)
+    shift(engine, 3, configuration=2, **strain)
+
+    assert told(engine) == [f"warning: {expected}, while 4 runs took place: of cbc, scip"]
+
+
+def test_a_host_is_measured_by_its_own_best(engine: Engine):
+    shift(engine, 1, reference_s=0.0031)
+    shift(engine, 2, worker=2, configuration=2, reference_s=0.0034)
+    shift(engine, 3, worker=2)
+
+    assert told(engine) == ["warning: b was up to 13 % slower than at its best, while 2 runs took place: of cbc"]
+
+
+def test_a_host_s_best_is_no_lucky_moment(engine: Engine):
+    """It is what a tenth of its shifts are below."""
+    shift(engine, 1, looks=(0.0025, None), reference_s=0.0032)
+    row: dict[str, Any] = QUIET | {"batch_id": 1, "worker_id": 1, "began_at": 0.0}
+    with writing(engine) as connection:
+        connection.execute(insert(Shift), [row | {"id": at} for at in range(10, 18)])
+        connection.execute(insert(Shift).values(row | {"id": 30, "reference_s": 0.0022}))
+    assert told(engine) == []
+
+    with writing(engine) as connection:
+        connection.execute(insert(Shift).values(row | {"id": 31, "reference_s": 0.0022}))
+    assert told(engine) == ["warning: a was up to 45 % slower than at its best, while 2 runs took place: of scip"]
+
+
+def left(engine: Engine) -> list[Any]:
+    """The puzzles of the runs that are left."""
+    with reading(engine) as connection:
+        calm = undisturbed(connection, Scope((1,), newest=False))
+        return list(connection.scalars(over(select(Run.puzzle_id), calm).order_by(Run.puzzle_id)))
+
+
+def test_a_run_whose_core_others_used_is_told_and_left_out_alone(engine: Engine):
+    shift(engine, 1, looks=(0.0037, 0.0062), wall_s=0.2)
+    shift(engine, 2, configuration=2, looks=(0.003, 0.0037))
+    shift(engine, 3)
+    shift(engine, 4, worker=2, looks=(None, 0.0058), reference_s=0.005)
+
+    (line,) = told(engine)
+    assert line.startswith("warning: cores of a were at work for others too, such as another virtual machine ")
+    assert line.endswith(", for up to 5 % of the time, while 1 run took place: of scip")
+    assert left(engine) == [2, 3, 4, 5, 6, 7, 8]
+
+
+def test_where_others_used_the_cores_often_every_run_around_is_doubted(engine: Engine):
+    shift(engine, 1, looks=(0.003, 0.0062), began_at=1000.0, seconds=4.0)
+    shift(engine, 2, configuration=2, looks=(None, 0.003), began_at=1005.0, seconds=4.0)
+    shift(engine, 3, looks=(None, None), began_at=1005.0, seconds=4.0)
+    shift(engine, 4, began_at=1050.0)
+
+    (line,) = told(engine)
+    assert line.endswith(", for up to 33 % of the time, while 6 runs took place: of cbc, scip")
+    assert left(engine) == [7, 8]
+
+
+def test_runs_that_took_no_time_are_no_share_of_it(engine: Engine):
+    shift(engine, 1, wall_s=0.0)
+    shift(engine, 2, wall_s=0.0, looks=(0.003, 0.0062), began_at=1000.0)
+
+    (line,) = told(engine)
+    assert line.endswith(", for up to 1 % of the time, while 1 run took place: of scip")
+
+
+def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: Engine):
+    shift(engine, 1, threads=4, pressure=0.9, oversubscribed=True, load=9.0)
+
+    assert told(engine) == []
+
+
+@pytest.mark.parametrize("strain", [{"pressure": 0.6}, {"oversubscribed": True, "load": 7.06}])
+def test_waiting_that_the_solves_had_no_part_in_disturbs_none(engine: Engine, strain: dict[str, Any]):
+    """One of a single thread was at work all the time; of several threads, or unmeasured, nobody can tell."""
+    shift(engine, 1, cpu_s=0.95, **strain)
+    assert told(engine) == []
+
+    shift(engine, 2, cpu_s=1.5, threads=2, cores="0,1", **strain)
+    shift(engine, 3, cpu_s=None, **strain)
+
+    assert [line.partition(", while ")[2] for line in told(engine)] == ["4 runs took place: of scip"]
+
+
+def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: Engine):
+    for number in (1, 2, 4):
+        shift(engine, number, steal=0.5)
+
+    with reading(engine) as connection:
+        (found,) = disturbances(connection, Scope((1,), newest=False))
+
+    assert found.shifts == {1, 2, 4}
+    assert found.runs == {"scip": 6}
+
+
+def covered(engine: Engine, scope: Scope) -> list[str]:
+    with reading(engine) as connection:
+        return coverage(connection, scope)
+
+
+def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
+    shift(engine, 1, steal=0.5)
+    shift(engine, 2)
+
+    with reading(engine) as connection:
+        calm = undisturbed(connection, Scope((1,), newest=False))
+        kept = connection.scalars(over(select(Run.shift_id), calm)).all()
+
+    assert kept == [2, 2]
+    assert covered(engine, Scope((1,), newest=False))[-1] == "note: --exclude-disturbed leaves these runs out"
+    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out"
+
+
+def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, configuration=2, steal=0.5)
+
+    with reading(engine) as connection:
+        calm = undisturbed(connection, Scope((1,), newest=False))
+
+    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out; no run is left of cbc"
+
+
+def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
+    shift(engine, 1, steal=0.5)
+    shift(engine, 2)
+    with writing(engine) as connection:
+        connection.execute(update(Run).where(Run.shift_id == 2).values(shift_id=None))
+        calm = undisturbed(connection, Scope((1,), newest=False))
+
+        assert connection.scalars(over(select(Run.shift_id), calm)).all() == [None, None]
+
+
+def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2)
+    shift(engine, 3, worker=2, configuration=2)
+    alike = covered(engine, Scope((1,), newest=False))
+    with writing(engine) as connection:
+        connection.execute(update(Host).where(Host.id == 2).values(facts=HERE | {"processor": "6502"}))
+
+    unlike = covered(engine, Scope((1,), newest=False))
+
+    assert not any("differ" in line for line in alike)
+    assert "warning: hosts differ, so that times of one are no measure of another: cbc on b; scip on a, b" in unlike
+
+
+def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
+    shift(engine, 1)
+    shift(engine, 2, worker=2)
+
+    def lines(**facts: Any) -> list[str]:
+        with writing(engine) as connection:
+            connection.execute(update(Host).where(Host.id == 2).values(name="a", facts=HERE | facts))
+        return [line for line in covered(engine, Scope((1,), newest=False)) if line.startswith(("host", "warning"))]
+
+    assert lines(kernel="7") == ["host a: Z80, 2 cores, 64 MiB"]
+    assert lines(memory_mib=62, host_cores=2, cores=1) == [
+        "host a: Z80, 2 cores, 64 MiB",
+        "host a: Z80, 1 cores, 62 MiB",
+    ]
+    assert lines(memory_mib=32)[2].endswith(" no measure of another: scip on a (32 MiB), a (64 MiB)")
+    assert lines(hypervisor=False)[1].endswith(" no measure of another: scip on a, a (no virtual machine)")
+    assert lines(cores=4)[2].endswith(" no measure of another: scip on a (2 cores), a (4 cores)")
+
+
+def test_how_memory_was_limited_is_told(engine: Engine):
+    shift(engine, 1)
+    for way, expected in (("cgroup v2", "cgroup v2"), ("watch", "looks every 10 ms")):
+        with writing(engine) as connection:
+            connection.execute(update(Host).values(facts=HERE | {"memory_limit": way}))
+        assert f"host a: Z80, 2 cores, 64 MiB; memory limited by {expected}" in covered(
+            engine, Scope((1,), newest=False)
+        )

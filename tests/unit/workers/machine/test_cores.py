@@ -1,0 +1,117 @@
+"""Leases of cores: nobody starves, none is leased twice, and a lease ends with its holder."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hostile.keepers import topology
+
+from cagematch.problems.errors import SandboxError
+from cagematch.workers.machine.cores import Leases
+
+CLAIMANT = """
+import socket, sys, time
+from pathlib import Path
+from cagematch.workers.machine.cores import Leases
+folder, count, hold_s, start, over = sys.argv[1], *map(float, sys.argv[2:])
+ours, theirs = socket.socketpair()
+leases, turns = Leases(Path(folder), [0, 1]), 0
+time.sleep(max(0.0, start - time.time()))
+while time.time() < over:
+    assert len(leases.take(int(count), ours)) == count
+    turns += 1
+    time.sleep(hold_s)
+    leases.release()
+print(turns)
+"""
+
+
+def turns(folder: Path, counts: list[int], hold_s: float, seconds: float) -> list[int]:
+    """How often each claimant had its cores, of two that there are."""
+    start = time.time() + 1.0
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIMANT, str(folder), *map(str, (count, hold_s, start, start + seconds))],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for count in counts
+    ]
+    return [int(process.communicate()[0]) for process in started]
+
+
+def test_who_wants_two_cores_has_as_many_turns_as_those_who_want_one(tmp_path: Path) -> None:
+    two, *ones = turns(tmp_path, [2, 1, 1, 1, 1], hold_s=0.02, seconds=4.0)
+
+    print(f"two cores: {two} turns, one core: {ones}")
+    assert min(two, *ones) > 0.6 * max(two, *ones)
+
+
+def test_no_core_is_leased_twice_and_all_are_when_more_are_wanted(tmp_path: Path) -> None:
+    ours, _theirs = socket.socketpair()
+    first, second, third = (Leases(tmp_path, [3, 5, 8]) for _ in range(3))
+
+    assert (_take(first, 1, ours), _take(second, 2, ours)) == ([3], [5, 8])
+    assert not third._grab(1)
+    third.release()
+    first.release()
+    second.release()
+    assert _take(third, 99, ours) == [3, 5, 8]
+
+
+def _take(leases: Leases, count: int, peer: socket.socket) -> list[int]:
+    """What `take` does where it need not wait; waiting uses signals that belong to the test runner."""
+    assert leases._grab(min(count, 3))
+    return sorted(leases._held)
+
+
+def test_a_lease_ends_with_its_holder(tmp_path: Path) -> None:
+    code = CLAIMANT.replace("    time.sleep(hold_s)", "    print('held', flush=True); time.sleep(hold_s)")
+    command = [sys.executable, "-c", code, str(tmp_path), "2", "60", "0", str(time.time() + 60)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        leases = Leases(tmp_path, [0, 1])
+        assert not leases._grab(1)
+
+        holder.kill()
+        holder.wait()
+
+        assert leases._grab(2)
+
+
+def test_the_folder_is_for_everybody_and_another_s_stays_as_it_is(tmp_path: Path) -> None:
+    assert Leases(tmp_path / "a" / "locks", [0])._grab(1)
+    assert (tmp_path / "a" / "locks").stat().st_mode & 0o7777 == 0o1777
+    assert (tmp_path / "a" / "locks" / "core-0").stat().st_mode & 0o777 == 0o666
+
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(private)
+    assert Leases(tmp_path / "link", [0])._grab(1)
+    assert private.stat().st_mode & 0o7777 == 0o700
+
+
+def test_a_folder_that_cannot_be_had_is_an_error_that_names_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(SandboxError, match="set CAGEMATCH_LOCKS"):
+        Leases(tmp_path / "file", [0])._grab(1)
+
+
+def test_a_core_is_leased_whole_whichever_of_its_threads_a_worker_may_use(tmp_path: Path) -> None:
+    machine = tmp_path / "machine"
+    topology(machine, {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})
+    lower, upper = (Leases(tmp_path / "locks", cores, machine) for cores in ([0, 1], [2, 3]))
+
+    assert lower._grab(1)
+    assert not upper._grab(2)
+
+    assert upper._held.keys() == {3}
+    lower.release()
+    assert upper._grab(2)

@@ -1,0 +1,86 @@
+"""How well a machine was over a span, on this one and on machines as the kernel describes them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hostile.keepers import files, until
+
+from cagematch.workers.machine.counters import Health
+
+STAT = """cpu  {user} 0 0 100 0 0 0 {steal} 0 0
+cpu0 {user} 0 0 0 0 0 0 {steal} 0 0
+cpu1 0 0 0 100 0 0 0 0 0 0
+intr 12 3 4
+procs_running {running}
+"""
+HOST, GROUP = "proc/pressure/cpu", "sys/fs/cgroup/worker.slice/cpu.pressure"
+PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={total}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+
+
+def machine(
+    root: Path, *, user: int, steal: int, running: int, total: int, pressure: str = "proc/pressure/cpu"
+) -> Path:
+    return files(
+        root,
+        {
+            "proc/stat": STAT.format(user=user, steal=steal, running=running),
+            "proc/loadavg": "1.50 1.00 0.50 2/100 4242\n",
+            "proc/self/cgroup": "4:memory:/\n0::/worker.slice\n",
+            pressure: PRESSURE.format(total=total),
+        },
+    )
+
+
+def test_steal_is_a_share_of_all_cores_or_of_those_that_were_leased(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    machine(before, user=0, steal=0, running=1, total=0)
+    machine(after, user=300, steal=100, running=1, total=0)
+
+    for cores, expected in (([], 0.25), ([0], 0.25), ([1], None)):
+        strain = Health.read(cores, after).since(Health.read(cores, before))
+        assert strain.steal == expected
+
+
+@pytest.mark.parametrize("pressure", [HOST, GROUP])
+def test_pressure_is_the_share_of_the_span_in_which_a_task_waited(tmp_path: Path, pressure: str) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    machine(before, user=0, steal=0, running=1, total=1_000, pressure=pressure)
+    machine(after, user=0, steal=0, running=1, total=1_000 + 10**12, pressure=pressure)
+    earlier = Health.read(root=before)
+
+    assert Health.read(root=before).since(earlier).pressure == 0.0
+    assert Health.read(root=after).since(earlier).pressure == 1.0
+
+
+def test_a_machine_is_oversubscribed_when_more_threads_are_ready_than_it_has(tmp_path: Path) -> None:
+    quiet, busy = tmp_path / "quiet", tmp_path / "busy"
+    machine(quiet, user=0, steal=0, running=3, total=0)  # the reader is one of them
+    machine(busy, user=0, steal=0, running=4, total=0)
+
+    for first, last, runnable in ((quiet, quiet, 2), (quiet, busy, 3), (busy, quiet, 3)):
+        strain = Health.read(root=last).since(Health.read(root=first))
+        assert (strain.runnable, strain.oversubscribed, strain.load) == (runnable, runnable > 2, 1.5)
+
+
+def test_what_the_kernel_does_not_tell_is_missing(tmp_path: Path) -> None:
+    strain = Health.read(root=tmp_path).since(Health.read(root=tmp_path))
+
+    assert (strain.steal, strain.pressure, strain.load, strain.runnable, strain.oversubscribed) == (None,) * 5
+
+
+def test_spinners_beyond_the_cores_of_this_machine_show() -> None:
+    spinners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        before = Health.read()
+        until(lambda: Health.read().since(before).oversubscribed)
+        if before.waiting_us is not None:
+            until(lambda: (Health.read().since(before).pressure or 0) > 0.1)
+        assert 0 <= (Health.read().since(before).steal or 0) <= 1
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()

@@ -1,0 +1,1 @@
+"""The machine: cores, processes, memory limits, host facts and speed."""

@@ -1,0 +1,1 @@
+"""The messages between worker, keeper and sandbox, and their encoding."""

@@ -1,0 +1,1 @@
+"""The Celery queues: names, pools, sending messages, and filtering incoming ones."""

@@ -1,0 +1,1 @@
+"""The sandbox: the solver process, which builds, solves and measures one run after another."""

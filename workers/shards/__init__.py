@@ -1,0 +1,1 @@
+"""Work on shards: the lease, the shift, and the way of results into the database."""
