@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import create_engine, select
 
 from benchmarks.pipeline import scheduler
-from cagematch.models import Configuration, Puzzle, Run
+from cagematch.models import Run, StoredConfiguration, StoredPuzzle
 from cagematch.problems.outcome import Answer, Stop
 from cagematch.scheduler.batches.puzzle_sets import shipped_sets
 from cagematch.workers.backends import BACKENDS, load, version
@@ -72,8 +72,10 @@ def measured(spelled: list[str], puzzles: int, seconds: int) -> Figures:
         )
         engine = create_engine(f"sqlite:///{folder}/scheduler.db")
         with engine.connect() as connection:
-            told = select(Configuration.text, Puzzle.kind, Run.answer, Run.stop, Run.cpu_s)
-            for text, kind, answer, stop, cpu_s in connection.execute(told.join_from(Run, Configuration).join(Puzzle)):
+            told = select(StoredConfiguration.text, StoredPuzzle.kind, Run.answer, Run.stop, Run.cpu_s)
+            for text, kind, answer, stop, cpu_s in connection.execute(
+                told.join_from(Run, StoredConfiguration).join(StoredPuzzle)
+            ):
                 found[text, kind].add(answer, stop, cpu_s)
         engine.dispose()
     return found

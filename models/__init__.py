@@ -7,13 +7,13 @@ from cagematch.models.batches import (
     BatchPuzzle,
     BatchSet,
     BatchState,
-    Configuration,
     Shard,
     ShardState,
+    StoredConfiguration,
 )
-from cagematch.models.fleet import Host, Lease, Worker
-from cagematch.models.puzzles import Puzzle, PuzzleSet, SetEntry
-from cagematch.models.runs import Run, Shift, Size
+from cagematch.models.fleet import DutyLease, Host, Worker
+from cagematch.models.puzzles import PuzzleSet, SetEntry, StoredPuzzle
+from cagematch.models.runs import Run, Shift, StoredSize
 
 __all__ = [
     "Base",
@@ -22,16 +22,16 @@ __all__ = [
     "BatchPuzzle",
     "BatchSet",
     "BatchState",
-    "Configuration",
+    "DutyLease",
     "Host",
-    "Lease",
-    "Puzzle",
     "PuzzleSet",
     "Run",
     "SetEntry",
     "Shard",
     "ShardState",
     "Shift",
-    "Size",
+    "StoredConfiguration",
+    "StoredPuzzle",
+    "StoredSize",
     "Worker",
 ]

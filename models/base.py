@@ -25,7 +25,7 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
 
 
-class Told(TypeDecorator[str]):
+class LimitedText(TypeDecorator[str]):
     """Text from outside, of files and solvers: what a database cannot store in it is escaped.
 
     PostgreSQL has no NUL in its texts, and no UTF-8 has half a surrogate pair, which is what Python makes of a byte in
@@ -47,7 +47,7 @@ Id = Annotated[int, mapped_column(primary_key=True)]
 BigId = Annotated[int, mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)]
 Instant = Annotated[float, mapped_column(Double)]  # seconds since 1970, by the database's clock
 Seconds = Annotated[float, mapped_column(Double)]
-Word = Annotated[str, mapped_column(String(64))]
+ShortText = Annotated[str, mapped_column(String(64))]
 
 
 def choice(enum: type[StrEnum]) -> Enum:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cagematch.models.base import Base, Id, Instant, Seconds, Word, choice
+from cagematch.models.base import Base, Id, Instant, Seconds, ShortText, choice
 
 
 class BatchState(StrEnum):
@@ -30,7 +30,7 @@ class ShardState(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Configuration(Base):
+class StoredConfiguration(Base):
     """A backend with its parameters. ``text``: as users type it, ``expanded``: with its preset spelled out."""
 
     __tablename__ = "configuration"
@@ -38,7 +38,7 @@ class Configuration(Base):
     id: Mapped[Id]
     text: Mapped[str] = mapped_column(Text, unique=True)
     expanded: Mapped[str] = mapped_column(Text)
-    backend: Mapped[Word]
+    backend: Mapped[ShortText]
 
 
 class Batch(Base):
@@ -57,7 +57,7 @@ class Batch(Base):
     id: Mapped[Id]
     name: Mapped[str | None] = mapped_column(Text, unique=True)
     state: Mapped[BatchState] = mapped_column(choice(BatchState))
-    task: Mapped[Word]
+    task: Mapped[ShortText]
     bound: Mapped[int | None]
     timeout_s: Mapped[Seconds]
     memory_mib: Mapped[int]
@@ -121,7 +121,7 @@ class Shard(Base):
     id: Mapped[Id]
     batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"))
     configuration_id: Mapped[int] = mapped_column(ForeignKey("configuration.id"))
-    queue: Mapped[Word]
+    queue: Mapped[ShortText]
     state: Mapped[ShardState] = mapped_column(choice(ShardState))
     start: Mapped[int]
     stop: Mapped[int]
@@ -131,5 +131,5 @@ class Shard(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[Instant | None]
     lease_owner: Mapped[int | None] = mapped_column(ForeignKey("worker.id"))
-    lease_token: Mapped[Word | None]
+    lease_token: Mapped[ShortText | None]
     lease_expires_at: Mapped[Instant | None]

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cagematch.models.base import Base, Id, Instant, Seconds, Word
+from cagematch.models.base import Base, Id, Instant, Seconds, ShortText
 
 
 class Host(Base):
@@ -17,7 +17,7 @@ class Host(Base):
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(Text)
-    digest: Mapped[Word] = mapped_column(unique=True)
+    digest: Mapped[ShortText] = mapped_column(unique=True)
     facts: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
@@ -32,23 +32,23 @@ class Worker(Base):
     id: Mapped[Id]
     host_id: Mapped[int] = mapped_column(ForeignKey("host.id"))
     pid: Mapped[int]
-    program: Mapped[Word]
+    program: Mapped[ShortText]
     queues: Mapped[list[str]] = mapped_column(JSON)
     versions: Mapped[dict[str, str]] = mapped_column(JSON)
     slots: Mapped[int]
-    schema: Mapped[Word]
+    schema: Mapped[ShortText]
     reference_s: Mapped[Seconds]
     started_at: Mapped[Instant]
     heartbeat_at: Mapped[Instant]
     stopped_at: Mapped[Instant | None]
 
 
-class Lease(Base):
+class DutyLease(Base):
     """A duty that one process at a time has; ``note`` says who."""
 
     __tablename__ = "lease"
 
-    duty: Mapped[Word] = mapped_column(primary_key=True)
-    owner: Mapped[Word]
+    duty: Mapped[ShortText] = mapped_column(primary_key=True)
+    owner: Mapped[ShortText]
     expires_at: Mapped[Instant]
     note: Mapped[str] = mapped_column(Text, default="")

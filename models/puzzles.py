@@ -5,16 +5,16 @@ from __future__ import annotations
 from sqlalchemy import ForeignKey, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cagematch.models.base import Base, Id, Instant, Told, Word
+from cagematch.models.base import Base, Id, Instant, LimitedText, ShortText
 
 
-class Puzzle(Base):
+class StoredPuzzle(Base):
     """One instance, whatever files it came in. ``fingerprint``: SHA-256 of kind and canonical text."""
 
     __tablename__ = "puzzle"
 
     id: Mapped[Id]
-    kind: Mapped[Word]
+    kind: Mapped[ShortText]
     text: Mapped[str] = mapped_column(Text)
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
 
@@ -29,9 +29,9 @@ class PuzzleSet(Base):
     __table_args__ = (UniqueConstraint("name", "digest"),)
 
     id: Mapped[Id]
-    name: Mapped[str] = mapped_column(Told)
-    digest: Mapped[Word]
-    source: Mapped[str] = mapped_column(Told)
+    name: Mapped[str] = mapped_column(LimitedText)
+    digest: Mapped[ShortText]
+    source: Mapped[str] = mapped_column(LimitedText)
     ready: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[Instant]
 
@@ -45,4 +45,4 @@ class SetEntry(Base):
     position: Mapped[int] = mapped_column(primary_key=True)
     puzzle_id: Mapped[int] = mapped_column(ForeignKey("puzzle.id"), index=True)
     line: Mapped[int]
-    label: Mapped[str] = mapped_column(Told)
+    label: Mapped[str] = mapped_column(LimitedText)

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cagematch.models.base import Base, BigId, Id, Instant, Seconds, Told, choice
+from cagematch.models.base import Base, BigId, Id, Instant, LimitedText, Seconds, choice
 from cagematch.problems.outcome import Answer, Stop
 
 
-class Size(Base):
+class StoredSize(Base):
     """How big a problem is in a backend: JSON counts by type and role, and their totals. Shared by runs."""
 
     __tablename__ = "size"
@@ -94,7 +94,7 @@ class Run(Base):
     size_id: Mapped[int | None] = mapped_column(ForeignKey("size.id"))
     counters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     signal: Mapped[int | None]
-    detail: Mapped[str] = mapped_column(Told, default="")
+    detail: Mapped[str] = mapped_column(LimitedText, default="")
     threads: Mapped[int]
     cores: Mapped[str] = mapped_column(Text)
     worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, count, groupby
 
 from cagematch.problems.problem import Rules
-from cagematch.problems.rewrite import Direct, Row, direct
+from cagematch.problems.rewrite import Direct, LinearRow, direct
 
 Clause = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]  # variables and the values that they have
@@ -58,7 +58,7 @@ def reduced(rules: Rules, givens: Pairs) -> Clauses:
     return Clauses(encoding, found.clauses + units, found.literals, found.roles)
 
 
-def _encoded(encoding: Direct, rows: Iterable[Row]) -> Clauses:
+def _encoded(encoding: Direct, rows: Iterable[LinearRow]) -> Clauses:
     fresh = count(len(encoding.atoms) + 1)
     found: list[Clause] = []
     roles: dict[str, int] = {}
@@ -74,12 +74,12 @@ def _encoded(encoding: Direct, rows: Iterable[Row]) -> Clauses:
     return Clauses(encoding, tuple(found), next(fresh) - 1, roles)
 
 
-def _is_simple(row: Row) -> bool:
+def _is_simple(row: LinearRow) -> bool:
     """Whether a row says no more than that one of its atoms holds, or at most one does."""
     return row.high == 1 and not row.link and set(row.weights) == {1}
 
 
-def _settled(todo: list[int], rows: tuple[tuple[Row, ...], ...]) -> tuple[set[int], set[int]]:
+def _settled(todo: list[int], rows: tuple[tuple[LinearRow, ...], ...]) -> tuple[set[int], set[int]]:
     """The atoms that hold because those do, and the atoms that do not, as far as simple rows tell one by one."""
     true, false = set[int](), set[int]()
     while todo:
@@ -95,17 +95,17 @@ def _settled(todo: list[int], rows: tuple[tuple[Row, ...], ...]) -> tuple[set[in
 
 
 @lru_cache(maxsize=64)
-def _simple_rows(rules: Rules) -> tuple[tuple[Row, ...], ...]:
+def _simple_rows(rules: Rules) -> tuple[tuple[LinearRow, ...], ...]:
     """Of each atom the simple rows that it is in."""
     encoding = direct(rules)
-    found: list[list[Row]] = [[] for _ in encoding.atoms]
+    found: list[list[LinearRow]] = [[] for _ in encoding.atoms]
     for row in filter(_is_simple, encoding.rows):
         for atom in row.atoms:
             found[atom].append(row)
     return tuple(map(tuple, found))
 
 
-def _open(row: Row, true: set[int], false: set[int]) -> Row | None:
+def _open(row: LinearRow, true: set[int], false: set[int]) -> LinearRow | None:
     """What is left of a simple row; None where nothing is. One that cannot hold any more stays as it is."""
     if not true.isdisjoint(row.atoms):
         return None
@@ -113,14 +113,14 @@ def _open(row: Row, true: set[int], false: set[int]) -> Row | None:
     return replace(row, atoms=left, weights=(1,) * len(left)) if left else row if row.low else None
 
 
-def _at_most_one(row: Row) -> Iterator[Clause]:
+def _at_most_one(row: LinearRow) -> Iterator[Clause]:
     literals = tuple(atom + 1 for atom in row.atoms)
     if row.low:
         yield literals
     yield from ((-a, -b) for a, b in combinations(literals, 2))
 
 
-def _linked(row: Row) -> Iterator[Clause]:
+def _linked(row: LinearRow) -> Iterator[Clause]:
     """None of either side without one of the other; at most one of the first, as of the others one is chosen anyway."""
     ones, others = ([a + 1 for a, w in zip(row.atoms, row.weights, strict=True) if w == side] for side in (1, -1))
     yield from ((-literal, *others) for literal in ones)
@@ -128,7 +128,7 @@ def _linked(row: Row) -> Iterator[Clause]:
     yield from ((-a, -b) for a, b in combinations(ones, 2))
 
 
-def _diagram(row: Row, encoding: Direct, fresh: Iterator[int]) -> Iterator[Clause]:
+def _diagram(row: LinearRow, encoding: Direct, fresh: Iterator[int]) -> Iterator[Clause]:
     """From each sum of the variables so far, each value leads on to another, or nowhere."""
     steps = list(_steps(row, encoding))
     least, most = (sum(pick(weight for _, weight in step) for step in steps) for pick in (min, max))
@@ -149,7 +149,7 @@ def _diagram(row: Row, encoding: Direct, fresh: Iterator[int]) -> Iterator[Claus
         sums = further
 
 
-def _steps(row: Row, encoding: Direct) -> Iterator[list[tuple[Clause, int]]]:
+def _steps(row: LinearRow, encoding: Direct) -> Iterator[list[tuple[Clause, int]]]:
     """For each variable of a row, what it may add to the sum, and the literals one of which holds unless it does."""
     pairs = zip(row.atoms, row.weights, strict=True)
     for variable, group in groupby(pairs, key=lambda pair: encoding.atoms[pair[0]][0]):

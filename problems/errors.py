@@ -101,3 +101,8 @@ class UnknownStatus(CagematchError):
 
 class SandboxError(CagematchError):
     """A keeper or sandbox failed for a reason that is no property of the solver."""
+
+
+def first_line(error: BaseException | str) -> str:
+    """The first line of an error's message; the error's type where the message is empty."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__

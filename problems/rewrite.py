@@ -36,7 +36,7 @@ ENCODED = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LinearRow:
     """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states.
 
     ``low`` is ``high``, or what the sum cannot fall below: a row is an equality or bounded above, and no more.
@@ -61,7 +61,7 @@ class Direct:
 
     atoms: tuple[tuple[int, int], ...]
     first: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LinearRow, ...]
     number: dict[tuple[int, int], int]
 
     def decode(self, chosen: list[bool]) -> tuple[int, ...] | None:
@@ -99,14 +99,14 @@ def direct(rules: Rules) -> Direct:
     return Direct(atoms, first, tuple(rows), number)
 
 
-def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], int]) -> list[LinearRow]:
     scope, role = constraint.scope, constraint.role
     if isinstance(constraint, Sum):
         if same := _aliases(constraint, rules, number):
             return same
         pairs = [(number[v, value], value) for v in scope for value in rules.domains[v]]
         total = constraint.total
-        return [Row(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
+        return [LinearRow(tuple(a for a, _ in pairs), tuple(value for _, value in pairs), total, total, role)]
     if isinstance(constraint, Less):
         return _less(constraint, rules, number)
     values = sorted({value for v in scope for value in rules.domains[v]})
@@ -115,7 +115,7 @@ def _encode(constraint: Constraint, rules: Rules, number: dict[tuple[int, int], 
     return [_row(atoms, low, 1, role) for atoms in holders]
 
 
-def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) -> list[LinearRow]:
     a, b = constraint.scope
     rows = []
     for t in rules.domains[a]:
@@ -126,7 +126,7 @@ def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) ->
     return rows
 
 
-def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[int, int], int]) -> Iterator[Row]:
+def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[int, int], int]) -> Iterator[LinearRow]:
     """For each value: one variable takes it exactly when the chosen set has it."""
     choice = len(rules.domains) + at
     for value in sorted({value for v in constraint.scope for value in rules.domains[v]}):
@@ -135,7 +135,7 @@ def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[in
         yield _link(holders, having, constraint.role)
 
 
-def _aliases(constraint: Sum, rules: Rules, number: dict[tuple[int, int], int]) -> list[Row]:
+def _aliases(constraint: Sum, rules: Rules, number: dict[tuple[int, int], int]) -> list[LinearRow]:
     """Links for a sum of two variables that pairs off all their values; nothing for any other."""
     if len(constraint.scope) != 2:
         return []
@@ -147,9 +147,9 @@ def _aliases(constraint: Sum, rules: Rules, number: dict[tuple[int, int], int]) 
     return [_link([number[a, one]], [number[b, other]], constraint.role) for one, other in pairs]
 
 
-def _link(ones: list[int], others: list[int], role: str) -> Row:
-    return Row((*ones, *others), (1,) * len(ones) + (-1,) * len(others), 0, 0, role, link=True)
+def _link(ones: list[int], others: list[int], role: str) -> LinearRow:
+    return LinearRow((*ones, *others), (1,) * len(ones) + (-1,) * len(others), 0, 0, role, link=True)
 
 
-def _row(atoms: list[int], low: int, high: int, role: str) -> Row:
-    return Row(tuple(atoms), (1,) * len(atoms), low, high, role)
+def _row(atoms: list[int], low: int, high: int, role: str) -> LinearRow:
+    return LinearRow(tuple(atoms), (1,) * len(atoms), low, high, role)

@@ -21,6 +21,8 @@ from commanding import Scheduler, make_scheduler, until
 from psycopg import sql
 from sqlalchemy import make_url
 
+from cagematch.problems.errors import first_line
+
 __all__ = ["Scheduler", "make_scheduler", "until"]
 
 REDIS = os.environ.get("CAGEMATCH_TEST_REDIS_URL") or "redis://127.0.0.1:6379/9"
@@ -74,7 +76,7 @@ def postgres_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
     try:
         connection = psycopg.connect(server, autocommit=True, connect_timeout=ANSWER_S)
     except psycopg.Error as error:
-        missing("PostgreSQL", f"{url} (CAGEMATCH_TEST_DATABASE_URL): {_first_line(error)}")
+        missing("PostgreSQL", f"{url} (CAGEMATCH_TEST_DATABASE_URL): {first_line(error)}")
     name = f"cagematch_test_{uuid.uuid4().hex[:12]}"
     with connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -91,7 +93,7 @@ def redis_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
     try:
         last = int(redis.Redis.from_url(REDIS, socket_connect_timeout=ANSWER_S).config_get("databases")["databases"])
     except redis.RedisError as error:
-        missing("Redis", f"{REDIS} (CAGEMATCH_TEST_REDIS_URL): {_first_line(error)}")
+        missing("Redis", f"{REDIS} (CAGEMATCH_TEST_REDIS_URL): {first_line(error)}")
     for number in range(int(first), last):
         url = f"{base}/{number}"
         with _alone(url) as alone, redis.Redis.from_url(url) as client:
@@ -119,10 +121,6 @@ def _alone(url: str) -> Iterator[bool]:
             yield False
         else:
             yield True
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 @pytest.fixture

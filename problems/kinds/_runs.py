@@ -28,7 +28,7 @@ class Board(NamedTuple):
         return int((found and found[2 if role == "across" else 1]) or 0)
 
 
-class Run(NamedTuple):
+class KakuroRun(NamedTuple):
     """White cells in a line, and what they add up to; 0 where no clue says."""
 
     role: str
@@ -55,7 +55,7 @@ def read_board(text: str) -> tuple[Board, list[int]]:
     return Board(columns, tuple(cells)), offsets
 
 
-def runs(board: Board) -> Iterator[Run]:
+def runs(board: Board) -> Iterator[KakuroRun]:
     """Every run of white cells: those across, then those down."""
     count = len(board.cells)
     rows = (range(at, at + board.columns) for at in range(0, count, board.columns))
@@ -66,7 +66,7 @@ def runs(board: Board) -> Iterator[Run]:
                 if white:
                     cells = tuple(group)
                     before = cells[0] - line.step
-                    yield Run(role, cells, board.clue(before, role) if cells[0] != line.start else 0)
+                    yield KakuroRun(role, cells, board.clue(before, role) if cells[0] != line.start else 0)
 
 
 def is_white(cell: str) -> bool:

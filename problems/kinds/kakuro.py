@@ -13,7 +13,7 @@ from functools import lru_cache
 from cagematch.problems.constraints import AllDifferent, Constraint, Sum
 from cagematch.problems.errors import PuzzleError
 from cagematch.problems.kinds._drawing import frame
-from cagematch.problems.kinds._runs import LEAST_SUM, MOST, MOST_SUM, Board, Run, is_white, read_board, runs
+from cagematch.problems.kinds._runs import LEAST_SUM, MOST, MOST_SUM, Board, KakuroRun, is_white, read_board, runs
 from cagematch.problems.problem import Problem, Rules
 
 WIDTH = 5
@@ -80,7 +80,7 @@ def name(text: str, variable: int) -> str:
     return _place(_whites(board)[variable], board)
 
 
-def _fault(board: Board, run: Run) -> str | None:
+def _fault(board: Board, run: KakuroRun) -> str | None:
     size, where = len(run.cells), f"the run {run.role} from {_place(run.cells[0], board)}"
     if size > MOST:
         return f"{where} has {size} cells, which cannot hold different values from 1 to {MOST}"

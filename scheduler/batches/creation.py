@@ -16,10 +16,10 @@ from cagematch.models import (
     BatchPuzzle,
     BatchSet,
     BatchState,
-    Configuration,
     SetEntry,
     Shard,
     ShardState,
+    StoredConfiguration,
 )
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
@@ -237,8 +237,8 @@ def _open(batch_id: int) -> Any:
 
 def _texts(batch_id: int) -> Any:
     return (
-        select(Configuration.text)
-        .join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
+        select(StoredConfiguration.text)
+        .join(BatchConfiguration, BatchConfiguration.configuration_id == StoredConfiguration.id)
         .where(BatchConfiguration.batch_id == batch_id)
     )
 

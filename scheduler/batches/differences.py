@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 
-from cagematch.models import Batch, Configuration, Host, Run, Shift, Worker
+from cagematch.models import Batch, Host, Run, Shift, StoredConfiguration, Worker
 from cagematch.models.engine import reading
 from cagematch.scheduler.reports.shared_cores import best_where
 
@@ -53,8 +53,8 @@ def _backends(connection: Connection, batch_id: int) -> dict[str, str]:
     """The versions of the backends that a batch's workers ran; several of one where workers differed."""
     pairs = select(Run.configuration_id, Run.worker_id).where(Run.batch_id == batch_id).distinct().subquery()
     query = (
-        select(Configuration.backend, Worker.versions)
-        .join(pairs, pairs.c.configuration_id == Configuration.id)
+        select(StoredConfiguration.backend, Worker.versions)
+        .join(pairs, pairs.c.configuration_id == StoredConfiguration.id)
         .join(Worker, Worker.id == pairs.c.worker_id)
     )
     found: dict[str, set[str]] = {}
@@ -111,10 +111,10 @@ def _times(connection: Connection, earlier: int, later: int) -> Iterator[str]:
     """How the mean wall time of each configuration compares."""
     means: dict[int, dict[str, float]] = {earlier: {}, later: {}}
     query = (
-        select(Run.batch_id, Configuration.text, func.avg(Run.wall_s))
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        select(Run.batch_id, StoredConfiguration.text, func.avg(Run.wall_s))
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .where(Run.batch_id.in_((earlier, later)))
-        .group_by(Run.batch_id, Configuration.text)
+        .group_by(Run.batch_id, StoredConfiguration.text)
     )
     for batch_id, text, mean in connection.execute(query):
         means[batch_id][text] = mean

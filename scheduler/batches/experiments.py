@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from cagematch.models import Batch, BatchConfiguration, BatchSet, Configuration, PuzzleSet
+from cagematch.models import Batch, BatchConfiguration, BatchSet, PuzzleSet, StoredConfiguration
 from cagematch.problems.errors import Fault, FileError, InputError
 from cagematch.problems.outcome import Task
 from cagematch.scheduler.batches.bounds import LARGEST_SEED, MOST_SOLUTIONS, PRIORITIES
@@ -215,7 +215,9 @@ def _sets(connection: Connection, batch_id: int) -> list[Any]:
 
 
 def _texts(connection: Connection, batch_id: int) -> list[str]:
-    query = select(Configuration.text).join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
+    query = select(StoredConfiguration.text).join(
+        BatchConfiguration, BatchConfiguration.configuration_id == StoredConfiguration.id
+    )
     position = BatchConfiguration.position
     return list(connection.scalars(query.where(BatchConfiguration.batch_id == batch_id).order_by(position)))
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from cagematch.models import Puzzle, PuzzleSet
+from cagematch.models import PuzzleSet, StoredPuzzle
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import Contradiction, Fault, FileError, InputError, PuzzleError
@@ -170,7 +170,7 @@ def _begin(engine: Engine, loaded: Loaded) -> int:
 
 def _store_chunk(connection: Connection, loaded: Loaded, set_id: int, start: int) -> None:
     texts, fingerprints, lines, labels = zip(*loaded.rows[start : start + CHUNK], strict=True)
-    before = connection.scalar(select(func.max(Puzzle.id))) or 0
+    before = connection.scalar(select(func.max(StoredPuzzle.id))) or 0
     new: Iterator[tuple[str, str, bytes]] = zip(repeat(loaded.kind), texts, fingerprints)
     server = connection.dialect.name == "postgresql"
     if server:
@@ -196,10 +196,10 @@ def _insert(connection: Connection, statement: str, rows: Iterator[tuple[Any, ..
 
 def _ids(connection: Connection, fingerprints: Sequence[bytes], before: int) -> dict[bytes, int]:
     """The numbers of puzzles: those inserted just now have numbers above ``before``, the rest are looked up."""
-    query = select(Puzzle.fingerprint, Puzzle.id)
-    known = {row[0]: row[1] for row in connection.execute(query.where(Puzzle.id > before))}
+    query = select(StoredPuzzle.fingerprint, StoredPuzzle.id)
+    known = {row[0]: row[1] for row in connection.execute(query.where(StoredPuzzle.id > before))}
     others = list(set(fingerprints) - known.keys())
     for at in range(0, len(others), LOOKED_UP):
-        wanted = Puzzle.fingerprint.in_(others[at : at + LOOKED_UP])
+        wanted = StoredPuzzle.fingerprint.in_(others[at : at + LOOKED_UP])
         known |= {row[0]: row[1] for row in connection.execute(query.where(wanted))}
     return known

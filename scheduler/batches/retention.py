@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine, delete, exists, func, select, update
 
-from cagematch.models import Batch, BatchPuzzle, BatchSet, BatchState, Puzzle, PuzzleSet, Run, SetEntry, Shard
+from cagematch.models import Batch, BatchPuzzle, BatchSet, BatchState, PuzzleSet, Run, SetEntry, Shard, StoredPuzzle
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
@@ -53,7 +53,7 @@ def doomed(engine: Engine, batches: list[int], *, unused: bool) -> Doomed:
         if not unused:
             return Doomed(batches, runs, [], 0)
         sets = connection.scalars(select(PuzzleSet.name).where(_idle_set(batches)).order_by(PuzzleSet.id))
-        puzzles = connection.scalar(select(func.count()).select_from(Puzzle).where(_idle_puzzle(batches))) or 0
+        puzzles = connection.scalar(select(func.count()).select_from(StoredPuzzle).where(_idle_puzzle(batches))) or 0
         return Doomed(batches, runs, list(sets), puzzles)
 
 
@@ -75,7 +75,7 @@ def prune(engine: Engine, found: Doomed, noticed: Noticed = lambda _, __: None) 
     if found.sets or found.puzzles:
         with writing(engine) as connection:
             connection.execute(delete(PuzzleSet).where(_idle_set([])))
-        while gone := _chunk(engine, Puzzle, _idle_puzzle([])):
+        while gone := _chunk(engine, StoredPuzzle, _idle_puzzle([])):
             done += gone
             noticed(done, found.runs + found.puzzles)
     _tidy(engine)
@@ -97,9 +97,9 @@ def _idle_puzzle(besides: list[int]) -> Any:
     """A puzzle of no set that stays, and of no batch."""
     kept = select(PuzzleSet.id).where(~_idle_set(besides))
     return ~(
-        exists().where(SetEntry.puzzle_id == Puzzle.id, SetEntry.set_id.in_(kept))
-        | exists().where(BatchPuzzle.puzzle_id == Puzzle.id, BatchPuzzle.batch_id.not_in(besides))
-        | exists().where(Run.puzzle_id == Puzzle.id, Run.batch_id.not_in(besides))
+        exists().where(SetEntry.puzzle_id == StoredPuzzle.id, SetEntry.set_id.in_(kept))
+        | exists().where(BatchPuzzle.puzzle_id == StoredPuzzle.id, BatchPuzzle.batch_id.not_in(besides))
+        | exists().where(Run.puzzle_id == StoredPuzzle.id, Run.batch_id.not_in(besides))
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from cagematch.models import Batch, BatchConfiguration, Configuration, Shard, ShardState
+from cagematch.models import Batch, BatchConfiguration, Shard, ShardState, StoredConfiguration
 from cagematch.models.engine import insert_new
 from cagematch.workers import configurations as spelled
 from cagematch.workers.machine.topology import usable_cores
@@ -23,10 +23,12 @@ SHARDS_PER_SLOT = 4
 def add_to(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
     """Give a batch configurations that it does not have yet, with all their shards."""
     rows = [{"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations]
-    insert_new(connection, Configuration.__table__, rows)
+    insert_new(connection, StoredConfiguration.__table__, rows)
     texts = [c.text for c in configurations]
     ids = dict(
-        connection.execute(select(Configuration.text, Configuration.id).where(Configuration.text.in_(texts))).all()
+        connection.execute(
+            select(StoredConfiguration.text, StoredConfiguration.id).where(StoredConfiguration.text.in_(texts))
+        ).all()
     )
     first = connection.scalar(
         select(func.count()).select_from(BatchConfiguration).where(BatchConfiguration.batch_id == batch_id)

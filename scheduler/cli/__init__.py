@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import suppress
 
-from cagematch.problems.errors import CagematchError
+from cagematch.problems.errors import CagematchError, first_line
 from cagematch.scheduler.cli.application import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -66,7 +66,7 @@ def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None
 
 def _explain(error: Exception) -> tuple[str, int]:
     """Words for errors of the libraries below: a service that does not answer is no fault of the program."""
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    first = first_line(error)
     module = type(error).__module__.partition(".")[0]
     if module == "sqlalchemy":
         return f"the database failed: {first}", 2

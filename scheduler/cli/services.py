@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cagematch.problems.errors import CagematchError, InputError, ServiceError
+from cagematch.problems.errors import CagematchError, InputError, ServiceError, first_line
 from cagematch.scheduler.cli.application import app, connect, notes, output
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _live_slots(*, quiet: bool) -> dict[str, int] | None:
         with reading(engine) as connection:
             return slots_of(connection)
     except (CagematchError, SQLAlchemyError) as error:
-        notes().print(f"live slots unknown: {str(error).splitlines()[0]}", style="yellow")
+        notes().print(f"live slots unknown: {first_line(error)}", style="yellow")
         return None
 
 

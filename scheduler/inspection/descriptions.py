@@ -7,11 +7,21 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from cagematch.models import Batch, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from cagematch.models import (
+    Batch,
+    Host,
+    PuzzleSet,
+    Run,
+    SetEntry,
+    StoredConfiguration,
+    StoredPuzzle,
+    StoredSize,
+    Worker,
+)
 from cagematch.problems.errors import LookupFailed, PuzzleError
 from cagematch.problems.kinds import KINDS
 from cagematch.problems.outcome import Answer, Task
-from cagematch.problems.problem import Puzzle as Instance
+from cagematch.problems.problem import Puzzle
 from cagematch.scheduler.reports.puzzles.drawing import differing, in_words
 from cagematch.scheduler.reports.puzzles.repairs import changed
 
@@ -28,16 +38,16 @@ def describe(connection: Connection, what: str) -> str:
     return _puzzle(connection, find_puzzle(connection, what))
 
 
-def puzzle_of(connection: Connection, what: str) -> tuple[Instance, bool]:
+def puzzle_of(connection: Connection, what: str) -> tuple[Puzzle, bool]:
     """The puzzle that goes by a name, and whether it is stored; one that is not must be a text."""
     try:
         row = find_puzzle(connection, what)
     except LookupFailed:
         for name, kind in KINDS.items():
             with suppress(PuzzleError):
-                return Instance(name, kind.parse(what)), False
+                return Puzzle(name, kind.parse(what)), False
         raise
-    return Instance(row.kind, row.text), True
+    return Puzzle(row.kind, row.text), True
 
 
 def find_puzzle(connection: Connection, what: str) -> Any:
@@ -53,8 +63,8 @@ def _in_set(connection: Connection, what: str) -> Any:
         return None
     newest = select(func.max(PuzzleSet.id)).where(PuzzleSet.name == name, PuzzleSet.ready).scalar_subquery()
     return connection.execute(
-        select(Puzzle)
-        .join(SetEntry, SetEntry.puzzle_id == Puzzle.id)
+        select(StoredPuzzle)
+        .join(SetEntry, SetEntry.puzzle_id == StoredPuzzle.id)
         .where(SetEntry.set_id == newest, SetEntry.position == int(number) - 1)
     ).one_or_none()
 
@@ -62,10 +72,12 @@ def _in_set(connection: Connection, what: str) -> Any:
 def _by_text(connection: Connection, what: str) -> Any:
     for name, kind in KINDS.items():
         try:
-            fingerprint = Instance(name, kind.parse(what)).fingerprint
+            fingerprint = Puzzle(name, kind.parse(what)).fingerprint
         except PuzzleError:
             continue
-        if found := connection.execute(select(Puzzle).where(Puzzle.fingerprint == fingerprint)).one_or_none():
+        if found := connection.execute(
+            select(StoredPuzzle).where(StoredPuzzle.fingerprint == fingerprint)
+        ).one_or_none():
             return found
     return None
 
@@ -75,7 +87,7 @@ def _by_fingerprint(connection: Connection, what: str) -> Any:
     if len(start) < SHORTEST_PREFIX or not set(start) <= HEX or len(start) > 64:
         return None
     low, high = bytes.fromhex(start.ljust(64, "0")), bytes.fromhex(start.ljust(64, "f"))
-    found = connection.execute(select(Puzzle).where(Puzzle.fingerprint.between(low, high)).limit(2)).all()
+    found = connection.execute(select(StoredPuzzle).where(StoredPuzzle.fingerprint.between(low, high)).limit(2)).all()
     if len(found) > 1:
         raise LookupFailed(f"several puzzles have fingerprints that start with {what}")
     return found[0] if found else None
@@ -110,8 +122,10 @@ def _puzzle(connection: Connection, puzzle: Any) -> str:
 
 def _refuted(connection: Connection, puzzle_id: int) -> list[str]:
     """Who says that there is no solution."""
-    said = select(Configuration.text).join(Run, Run.configuration_id == Configuration.id)
-    told = said.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct().order_by(Configuration.text)
+    said = select(StoredConfiguration.text).join(Run, Run.configuration_id == StoredConfiguration.id)
+    told = (
+        said.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct().order_by(StoredConfiguration.text)
+    )
     who = connection.scalars(told).all()
     say = "configuration says" if len(who) == 1 else "configurations say"
     return [f"{len(who)} {say} that there is none: {', '.join(who)}"] if who else []
@@ -121,20 +135,20 @@ def _run(connection: Connection, run_id: int) -> str:
     row = connection.execute(
         select(
             Run,
-            Puzzle.kind,
-            Puzzle.text.label("puzzle"),
-            Configuration.expanded,
-            Configuration.text.label("configured"),
+            StoredPuzzle.kind,
+            StoredPuzzle.text.label("puzzle"),
+            StoredConfiguration.expanded,
+            StoredConfiguration.text.label("configured"),
             Batch.task,
             Batch.bound,
         )
-        .add_columns(Host.name.label("host"), Size.variables, Size.constraints)
+        .add_columns(Host.name.label("host"), StoredSize.variables, StoredSize.constraints)
         .join(Batch, Batch.id == Run.batch_id)
-        .join(Puzzle, Puzzle.id == Run.puzzle_id)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        .join(StoredPuzzle, StoredPuzzle.id == Run.puzzle_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .join(Worker, Worker.id == Run.worker_id)
         .join(Host, Host.id == Worker.host_id)
-        .outerjoin(Size, Size.id == Run.size_id)
+        .outerjoin(StoredSize, StoredSize.id == Run.size_id)
         .where(Run.id == run_id)
     ).one_or_none()
     if row is None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from cagematch.models.engine import AWAY
+from cagematch.problems.errors import first_line
 from cagematch.workers.connections import without_password
 
 AGAIN_S = 1.0
@@ -37,7 +38,7 @@ def patiently(engine: Engine, ask: Callable[[], T], console: Console, most_s: fl
             if engine.dialect.name != "postgresql" or _is_refusal(str(error)) or time.monotonic() > until:
                 raise
             if not told:
-                first = str(error.__cause__ or error).strip().partition("\n")[0]
+                first = first_line(error.__cause__ or error)
                 place = without_password(engine.url.render_as_string(hide_password=False))
                 text = f"waiting for the database {place} (Ctrl-C ends only this): {first}"
                 console.print(text, style="yellow", soft_wrap=True)

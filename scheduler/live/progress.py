@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Engine, case, func, select
 
-from cagematch.models import Batch, BatchConfiguration, BatchSet, BatchState, Configuration, PuzzleSet, Run, Shard
+from cagematch.models import Batch, BatchConfiguration, BatchSet, BatchState, PuzzleSet, Run, Shard, StoredConfiguration
 from cagematch.models.engine import reading
+from cagematch.problems.errors import first_line
 from cagematch.problems.outcome import Answer, Outcome, Stop, Task, Word, verdict, word
 
 OVER = (BatchState.DONE, BatchState.CANCELLED)
@@ -88,17 +89,16 @@ def failed_runs(engine: Engine, batch_id: int, most: int) -> list[str]:
     lied = (Run.answer == Answer.SOLUTION) & Run.holds.is_not(True)
     with reading(engine) as connection:
         rows = connection.execute(
-            select(Run.id, Configuration.text, Run.detail, lied.label("lied"))
-            .join(Configuration, Configuration.id == Run.configuration_id)
+            select(Run.id, StoredConfiguration.text, Run.detail, lied.label("lied"))
+            .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
             .where(Run.batch_id == batch_id, lied | (Run.stop == Stop.ERROR))
             .order_by(Run.id)
             .limit(most)
         ).all()
-    return [f"run {row.id}: {row.text}: {'a wrong solution' if row.lied else _first_line(row.detail)}" for row in rows]
-
-
-def _first_line(detail: str) -> str:
-    return next(iter(detail.strip().splitlines()), "no reason given")
+    return [
+        f"run {row.id}: {row.text}: {'a wrong solution' if row.lied else first_line(row.detail or 'no reason given')}"
+        for row in rows
+    ]
 
 
 def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]:
@@ -109,9 +109,9 @@ def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]
         .subquery()
     )
     rows = connection.execute(
-        select(Configuration.id, Configuration.text, totals.c.total)
-        .join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
-        .join(totals, totals.c.configuration_id == Configuration.id)
+        select(StoredConfiguration.id, StoredConfiguration.text, totals.c.total)
+        .join(BatchConfiguration, BatchConfiguration.configuration_id == StoredConfiguration.id)
+        .join(totals, totals.c.configuration_id == StoredConfiguration.id)
         .where(BatchConfiguration.batch_id == batch_id)
         .order_by(BatchConfiguration.position)
     )

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy import Engine, delete, insert, select
 
-from cagematch.models import Batch, BatchConfiguration, BatchState, Configuration, Host, Lease, Worker
+from cagematch.models import Batch, BatchConfiguration, BatchState, DutyLease, Host, StoredConfiguration, Worker
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
@@ -37,8 +37,8 @@ def status_of(engine: Engine, batch_id: int | None, *, embedded: bool) -> dict[s
         which = select(Batch.id).order_by(Batch.id.desc()).limit(SHOWN)
         ids = [batch_id] if batch_id else list(connection.scalars(which))
         waiting = connection.scalars(
-            select(Configuration.backend)
-            .join(BatchConfiguration, BatchConfiguration.configuration_id == Configuration.id)
+            select(StoredConfiguration.backend)
+            .join(BatchConfiguration, BatchConfiguration.configuration_id == StoredConfiguration.id)
             .join(Batch, Batch.id == BatchConfiguration.batch_id)
             .where(Batch.state == BatchState.ACTIVE)
             .distinct()
@@ -66,13 +66,15 @@ def take_database(engine: Engine) -> int | None:
     Its worker lives some seconds later only: of two that resume at one time, the second must know of the first.
     """
     with writing(engine) as connection:
-        taken = select(Lease.owner).where(Lease.duty == EMBEDDED, Lease.note == host_name(), Lease.expires_at > now())
+        taken = select(DutyLease.owner).where(
+            DutyLease.duty == EMBEDDED, DutyLease.note == host_name(), DutyLease.expires_at > now()
+        )
         owner = int(connection.scalar(taken) or 0)
         if owner not in (0, os.getpid()) and _alive(owner):
             return owner
         values = {"owner": str(os.getpid()), "note": host_name(), "expires_at": now() + START_S}
-        connection.execute(delete(Lease).where(Lease.duty == EMBEDDED))
-        connection.execute(insert(Lease).values(duty=EMBEDDED, **values))
+        connection.execute(delete(DutyLease).where(DutyLease.duty == EMBEDDED))
+        connection.execute(insert(DutyLease).values(duty=EMBEDDED, **values))
     return next(iter(other_processes(engine)), None)
 
 

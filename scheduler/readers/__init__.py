@@ -11,7 +11,7 @@ from typing import Protocol
 
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.readers import grid, jsonl, lines
-from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told, told_kind
 
 
 class Reader(Protocol):
@@ -23,7 +23,7 @@ class Reader(Protocol):
     def kind(self, content: list[str]) -> Told | None:
         """The kind of puzzle that the lines say they hold, and where they say it."""
 
-    def read(self, content: list[str]) -> Iterator[Entry | Misread]:
+    def read(self, content: list[str]) -> Iterator[PuzzleEntry | Misread]:
         """Yield each puzzle, or what is wrong with a line."""
 
 

@@ -9,7 +9,7 @@ DEFAULT_KIND = "sudoku"  # of files that do not say what they hold
 KIND = re.compile(r"\s*#\s*kind:\s*(\S+)\s*", re.IGNORECASE)
 
 
-class Entry(NamedTuple):
+class PuzzleEntry(NamedTuple):
     """A puzzle's text as the file has it. ``line`` and ``column`` (1-based) are where it starts.
 
     ``places`` holds (line, column) for each character where the text was put together from several lines, or does not

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
-from cagematch.scheduler.readers.entries import KIND, Entry, Misread, told_kind
+from cagematch.scheduler.readers.entries import KIND, Misread, PuzzleEntry, told_kind
 
 WIDTHS = (4, 6, 8, 9, 10, 12, 15, 16, 20, 25, 30, 36)
 UPRIGHT = "|│║┃!"
@@ -27,7 +27,7 @@ SHAPE = re.compile(r"\s*((?:(?:[XWCxwc]|[0-9]+[xX][0-9]+):)+)\s*")
 WORD = re.compile(r"\s*[^\W\d_]{2}")
 
 
-class Row(NamedTuple):
+class GridRow(NamedTuple):
     """A row of a grid: its line, its cells, and the column of each."""
 
     line: int
@@ -41,7 +41,7 @@ class Grid:
 
     shape: str = ""
     label: str = ""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[GridRow] = field(default_factory=list)
 
 
 kind = told_kind
@@ -59,7 +59,7 @@ def recognises(content: list[str]) -> bool:
     return width in WIDTHS or SHAPE.fullmatch(first) is not None
 
 
-def read(content: list[str]) -> Iterator[Entry | Misread]:
+def read(content: list[str]) -> Iterator[PuzzleEntry | Misread]:
     for found in _grids(content):
         yield found if isinstance(found, Misread) else _misfit(found) or _entry(found)
 
@@ -105,15 +105,15 @@ def _misfit(grid: Grid) -> Misread | None:
     return None
 
 
-def _entry(grid: Grid) -> Entry:
+def _entry(grid: Grid) -> PuzzleEntry:
     places = [(row.line, column) for row in grid.rows for column in row.columns]
     text = grid.shape + "".join(row.cells for row in grid.rows)
-    return Entry(*places[0], text, grid.label, (places[0],) * len(grid.shape) + tuple(places))
+    return PuzzleEntry(*places[0], text, grid.label, (places[0],) * len(grid.shape) + tuple(places))
 
 
-def _row(number: int, line: str) -> Row:
+def _row(number: int, line: str) -> GridRow:
     kept = [at for at, symbol in enumerate(line) if symbol not in UPRIGHT and not symbol.isspace()]
-    return Row(number, "".join([line[at] for at in kept]), tuple(at + 1 for at in kept))
+    return GridRow(number, "".join([line[at] for at in kept]), tuple(at + 1 for at in kept))
 
 
 def _rows_like(content: list[str]) -> tuple[set[str], set[int]]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told, told_kind
 
 LABEL = ("label", "id")
 UNSTORED = re.compile("[\0\ud800-\udfff]")
@@ -41,7 +41,7 @@ def kind(content: list[str]) -> Told | None:
     return None
 
 
-def read(content: list[str]) -> Iterator[Entry | Misread]:
+def read(content: list[str]) -> Iterator[PuzzleEntry | Misread]:
     for number, column, text in _objects(content):
         found = _read(text)
         if isinstance(found, Misread):
@@ -52,18 +52,18 @@ def read(content: list[str]) -> Iterator[Entry | Misread]:
             yield _entry(number, column, text, found)
 
 
-def _entry(number: int, column: int, text: str, found: dict[str, Any]) -> Entry | Misread:
+def _entry(number: int, column: int, text: str, found: dict[str, Any]) -> PuzzleEntry | Misread:
     label, kind = UNSTORED.sub("?", _label(found)), found.get("kind")
     named = None if kind is None else str(kind)
     if found.get("cages") is not None or "puzzle" not in found:
-        return Entry(number, column, text, label, kind=named)
+        return PuzzleEntry(number, column, text, label, kind=named)
     puzzle = found["puzzle"]
     if not isinstance(puzzle, str):
         return Misread(number, None, f'"puzzle" is {json.dumps(puzzle)[:20]}, expected a text')
     inside = text.find(f'"{puzzle}"', text.find('"puzzle"'))
     if inside < 0:  # written with escapes
-        return Entry(number, column, puzzle, label, ((number, column),) * len(puzzle), named)
-    return Entry(number, column + inside + 1, puzzle, label, kind=named)
+        return PuzzleEntry(number, column, puzzle, label, ((number, column),) * len(puzzle), named)
+    return PuzzleEntry(number, column + inside + 1, puzzle, label, kind=named)
 
 
 def _label(found: dict[str, Any]) -> str:

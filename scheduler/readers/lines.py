@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cagematch.scheduler.readers.entries import Entry, Misread, told_kind
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, told_kind
 
 PUZZLE = re.compile(r"\s*((?:(?:[A-Za-z]|[0-9]+[xX][0-9]+):)*[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"
@@ -27,11 +27,11 @@ def recognises(content: list[str]) -> bool:  # noqa: ARG001
     return True
 
 
-def read(content: list[str]) -> Iterator[Entry | Misread]:
+def read(content: list[str]) -> Iterator[PuzzleEntry | Misread]:
     for number, line in enumerate(content, 1):
         if found := PUZZLE.match(line):
             label = line[found.end() :]
-            yield Entry(number, found.start(1) + 1, found[1], label and label.lstrip(SEPARATORS).rstrip())
+            yield PuzzleEntry(number, found.start(1) + 1, found[1], label and label.lstrip(SEPARATORS).rstrip())
         elif (bare := line.strip()) and not bare.startswith("#"):
             column = line.index(bare) + 1
             yield Misread(number, column, f"found {bare[:20]!r} where a puzzle was expected")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cagematch.scheduler.readers import jsonl, lines
-from cagematch.scheduler.readers.entries import Entry, Misread, Told, told_kind
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told, told_kind
 
 PUZZLE = ("puzzle", "puzzles", "quiz", "quizzes")
 SOLUTION = ("solution", "solutions")
@@ -113,13 +113,13 @@ def _row(row: list[str], number: int, line: str, heading: Heading) -> Pair | Mis
 
 def _objects(content: list[str]) -> Iterator[Pair | Misread]:
     for found in jsonl.read(content):
-        if isinstance(found, Entry):
+        if isinstance(found, PuzzleEntry):
             yield _object(found, content[found.line - 1])
         else:
             yield _followed(found, content[found.line - 1]) or found
 
 
-def _object(entry: Entry, line: str) -> Pair | Misread:
+def _object(entry: PuzzleEntry, line: str) -> Pair | Misread:
     told = json.loads(line.strip())
     parts = _parts(told.get("solution"))
     if parts is None:
@@ -134,20 +134,20 @@ def _followed(fault: Misread, line: str) -> Pair | None:
         return None
     told = line[: fault.column - 1].rstrip()
     found = next(jsonl.read([told]), None)
-    if not isinstance(found, Entry):
+    if not isinstance(found, PuzzleEntry):
         return None
     return _pair(found._replace(line=fault.line), line[len(told) :])
 
 
 def _texts(content: list[str]) -> Iterator[Pair | Misread]:
     for found in lines.read(content):
-        if isinstance(found, Entry):
+        if isinstance(found, PuzzleEntry):
             yield _pair(found, content[found.line - 1][found.column - 1 + len(found.text) :])
         else:
             yield found
 
 
-def _pair(entry: Entry, rest: str) -> Pair:
+def _pair(entry: PuzzleEntry, rest: str) -> Pair:
     """A puzzle and what stands behind it."""
     found = BEHIND.match(rest)
     solution = found[2] if found else ""

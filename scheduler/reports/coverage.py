@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, func, select
 
-from cagematch.models import Batch, BatchState, Configuration, Host, Run, Worker
+from cagematch.models import Batch, BatchState, Host, Run, StoredConfiguration, Worker
 from cagematch.problems.outcome import Task
 from cagematch.scheduler.reports.disturbances import disturbances
 from cagematch.scheduler.reports.scope import Scope, covered_batches, over
@@ -104,8 +104,8 @@ def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> lis
         return []
     used = select(Run.configuration_id, Run.worker_id).where(Run.batch_id.in_(covered.batches)).distinct().subquery()
     rows = connection.execute(
-        select(Configuration.text, Worker.host_id)
-        .join(used, used.c.configuration_id == Configuration.id)
+        select(StoredConfiguration.text, Worker.host_id)
+        .join(used, used.c.configuration_id == StoredConfiguration.id)
         .join(Worker, Worker.id == used.c.worker_id)
     )
     called = {
@@ -160,7 +160,7 @@ def disturbed_left_out(connection: Connection, covered: Scope) -> str:
     runs, left = (dict(map(tuple, connection.execute(over(counted, these)))) for these in (every.whole(), every))
     out = sum(runs.values()) - sum(left.values())
     were = "1 run that something disturbed is" if out == 1 else f"{out:,} runs that something disturbed are"
-    texts = select(Configuration.text).where(Configuration.id.in_(runs.keys() - left.keys()))
+    texts = select(StoredConfiguration.text).where(StoredConfiguration.id.in_(runs.keys() - left.keys()))
     none = ", ".join(sorted(connection.scalars(texts)))
     return f"note: {were} left out" + (f"; no run is left of {none}" if none else "")
 
@@ -168,8 +168,8 @@ def disturbed_left_out(connection: Connection, covered: Scope) -> str:
 def _cores(connection: Connection, covered: Scope) -> list[str]:
     """Configurations that had fewer cores than they run threads."""
     rows = connection.execute(
-        select(Configuration.text, Run.threads, Run.cores)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        select(StoredConfiguration.text, Run.threads, Run.cores)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .where(Run.batch_id.in_(covered.batches))
         .distinct()
     )
@@ -184,8 +184,8 @@ def _cores(connection: Connection, covered: Scope) -> list[str]:
 def _versions(connection: Connection, covered: Scope) -> list[str]:
     """Backends, and Cagematch itself, of which the workers had different versions."""
     used = (
-        select(Configuration.backend, Run.worker_id)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        select(StoredConfiguration.backend, Run.worker_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .where(Run.batch_id.in_(covered.batches))
         .distinct()
         .subquery()

@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
-from cagematch.models import Configuration, Host, Run, Shift, Worker
+from cagematch.models import Host, Run, Shift, StoredConfiguration, Worker
 from cagematch.scheduler.reports.scope import Scope, over, slowed
-from cagematch.scheduler.reports.shared_cores import OFTEN, SHARED, Looks, best_of, shares_around
+from cagematch.scheduler.reports.shared_cores import OFTEN, SHARED, ProbeTimes, best_of, shares_around
 
 STEAL = 0.02  # of the cores' time
 PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
@@ -66,19 +66,23 @@ def undisturbed(connection: Connection, covered: Scope) -> Scope:
     return replace(covered, without=frozenset().union(*(one.shifts for one in found)), bounds=bounds)
 
 
-def _runs(connection: Connection, covered: Scope, bounds: dict[int, float]) -> tuple[Ran, set[int], dict[int, Looks]]:
+def _runs(
+    connection: Connection, covered: Scope, bounds: dict[int, float]
+) -> tuple[Ran, set[int], dict[int, ProbeTimes]]:
     """The runs of each shift; the shifts that wanted more cores than they had, or did not want for any; the looks.
 
     ``bounds``: the seconds that a look may take, by host.
     """
     was_slow = case((Run.reference_s.is_(None), None), (slowed(Run, bounds.items()), 1), else_=0)
-    columns = (Run.shift_id, Configuration.text, Run.threads, Run.cores, was_slow)
+    columns = (Run.shift_id, StoredConfiguration.text, Run.threads, Run.cores, was_slow)
     measured = Run.cpu_s.is_not(None)
     sums = (func.count(), func.sum(Run.wall_s), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
-    theirs = over(select(*columns, *sums), covered).join(Configuration, Configuration.id == Run.configuration_id)
+    theirs = over(select(*columns, *sums), covered).join(
+        StoredConfiguration, StoredConfiguration.id == Run.configuration_id
+    )
     rows = connection.execute(theirs.where(Run.shift_id.is_not(None)).group_by(*columns))
     ran: Ran = defaultdict(Counter)
-    looks: defaultdict[int, Looks] = defaultdict(Looks)
+    looks: defaultdict[int, ProbeTimes] = defaultdict(ProbeTimes)
     used: defaultdict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     shift_id: Any  # not NULL, as asked for
     for shift_id, text, threads, cores, slow, count, wall_s, cpu_s, measured_s in rows:
@@ -142,7 +146,7 @@ def _drifted(shifts: list[Any], best: dict[int, float]) -> Iterator[tuple[str, l
         yield f"{which[0].name} was up to {_percent(slowest / best[host_id] - 1)} slower than at its best", which
 
 
-def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int, float]) -> Iterator[Disturbance]:
+def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, ProbeTimes], best: dict[int, float]) -> Iterator[Disturbance]:
     """Host by host: something that its kernel does not see was at work on a run's core, or too often around it."""
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
@@ -152,7 +156,7 @@ def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, Looks], best: dict[int
         busy = frozenset(shift_id for shift_id, share in shares.items() if share > OFTEN)
         runs: Counter[str] = Counter()
         for shift in here:
-            runs.update(ran[shift.id] if shift.id in busy else looks.get(shift.id, Looks()).slowed)
+            runs.update(ran[shift.id] if shift.id in busy else looks.get(shift.id, ProbeTimes()).slowed)
         if runs.total():
             what = (
                 f"cores of {here[0].name} were at work for others too, such as another virtual machine that shares them"

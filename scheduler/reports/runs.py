@@ -10,7 +10,18 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, Select, or_, select
 
-from cagematch.models import Batch, BatchSet, Configuration, Host, Puzzle, PuzzleSet, Run, SetEntry, Size, Worker
+from cagematch.models import (
+    Batch,
+    BatchSet,
+    Host,
+    PuzzleSet,
+    Run,
+    SetEntry,
+    StoredConfiguration,
+    StoredPuzzle,
+    StoredSize,
+    Worker,
+)
 from cagematch.models.engine import reading
 from cagematch.problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
 from cagematch.scheduler.reports.puzzles.evidence import OUTCOME, evidence
@@ -22,9 +33,9 @@ DIGITS = 6  # of seconds and MiB; finer is noise
 EXPORTED = (
     Run.id.label("run"),
     Batch.id.label("batch"),
-    Puzzle.kind,
-    Puzzle.text.label("puzzle"),
-    Configuration.text.label("configuration"),
+    StoredPuzzle.kind,
+    StoredPuzzle.text.label("puzzle"),
+    StoredConfiguration.text.label("configuration"),
     Run.repeat,
     Run.seed,
     *OUTCOME,
@@ -36,8 +47,8 @@ EXPORTED = (
     Run.reference_s,
     Run.baseline_mib,
     Run.peak_mib,
-    Size.variables,
-    Size.constraints,
+    StoredSize.variables,
+    StoredSize.constraints,
     Run.solution,
     Run.second,
     Run.verified,
@@ -97,9 +108,12 @@ def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
     """Every covered run, once for each set that the report finds the puzzle in."""
     sets = set_puzzles(covered).subquery()
     query = (
-        over(select(sets.c.name, Configuration.text, Run.id, Run.puzzle_id, Run.wall_s, Run.size_id, *OUTCOME), covered)
+        over(
+            select(sets.c.name, StoredConfiguration.text, Run.id, Run.puzzle_id, Run.wall_s, Run.size_id, *OUTCOME),
+            covered,
+        )
         .join(Batch, Batch.id == Run.batch_id)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .join(sets, sets.c.puzzle_id == Run.puzzle_id)
     )
     if not covered.newest:
@@ -119,14 +133,14 @@ def ran(connection: Connection, covered: Scope) -> dict[str, set[int]]:
     found: defaultdict[int, set[int]] = defaultdict(set)
     for configuration_id, puzzle_id in connection.execute(pairs):
         found[configuration_id].add(puzzle_id)
-    texts = select(Configuration.id, Configuration.text).where(Configuration.id.in_(found))
+    texts = select(StoredConfiguration.id, StoredConfiguration.text).where(StoredConfiguration.id.in_(found))
     return {text: found[configuration_id] for configuration_id, text in connection.execute(texts)}
 
 
 def sizes(connection: Connection, covered: Scope) -> dict[int, Made]:
     """How big the models of covered runs are, by their numbers."""
     used = select(Run.size_id).where(Run.batch_id.in_(covered.batches))
-    return {row.id: made(row.text) for row in connection.execute(select(Size).where(Size.id.in_(used)))}
+    return {row.id: made(row.text) for row in connection.execute(select(StoredSize).where(StoredSize.id.in_(used)))}
 
 
 def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]:
@@ -137,11 +151,11 @@ def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]
     query = (
         over(select(*EXPORTED, first.label("label")), covered)
         .join(Batch, Batch.id == Run.batch_id)
-        .join(Puzzle, Puzzle.id == Run.puzzle_id)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        .join(StoredPuzzle, StoredPuzzle.id == Run.puzzle_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .join(Worker, Worker.id == Run.worker_id)
         .join(Host, Host.id == Worker.host_id)
-        .outerjoin(Size, Size.id == Run.size_id)
+        .outerjoin(StoredSize, StoredSize.id == Run.size_id)
         .order_by(Run.id)
     )
     shown = known(connection, covered)

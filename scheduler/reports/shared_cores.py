@@ -23,7 +23,7 @@ AROUND_S = 10.0
 
 
 @dataclass(slots=True)
-class Looks:
+class ProbeTimes:
     """The slowed runs of a shift by configuration; the seconds of all that have a look, and of these."""
 
     slowed: Counter[str] = field(default_factory=Counter)
@@ -51,12 +51,12 @@ def best_where(connection: Connection, which: ColumnElement[bool]) -> float | No
     return connection.scalar(measured.order_by(Shift.reference_s).offset(count // BEST).limit(1))
 
 
-def shares_around(shifts: list[Any], looks: dict[int, Looks]) -> dict[int, float]:
+def shares_around(shifts: list[Any], looks: dict[int, ProbeTimes]) -> dict[int, float]:
     """Of each shift, the share of the solving time of its host that was slowed then and within some seconds."""
     wall_s: defaultdict[int, float] = defaultdict(float)
     slowed_s: defaultdict[int, float] = defaultdict(float)
     for shift in shifts:
-        spans, seen = _spans(shift), looks.get(shift.id, Looks())
+        spans, seen = _spans(shift), looks.get(shift.id, ProbeTimes())
         for span in spans:
             wall_s[span] += seen.wall_s / len(spans)
             slowed_s[span] += seen.slowed_s / len(spans)

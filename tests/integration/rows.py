@@ -15,12 +15,12 @@ from cagematch.models import (
     BatchConfiguration,
     BatchPuzzle,
     BatchState,
-    Configuration,
     Host,
-    Puzzle,
     Run,
     Shard,
     ShardState,
+    StoredConfiguration,
+    StoredPuzzle,
     Worker,
 )
 from cagematch.models.base import now
@@ -56,17 +56,17 @@ def make_batch(engine: Engine, *, puzzles: int, size: int, state: ShardState = S
 
 def _configuration(connection: Connection) -> int:
     row = {"text": "backtracking", "expanded": "backtracking", "backend": "backtracking"}
-    insert_new(connection, Configuration.__table__, [row])
-    return connection.scalars(select(Configuration.id)).one()
+    insert_new(connection, StoredConfiguration.__table__, [row])
+    return connection.scalars(select(StoredConfiguration.id)).one()
 
 
 def _make_puzzles(connection: Connection, count: int) -> list[int]:
-    first = connection.scalar(select(func.count()).select_from(Puzzle)) or 0
+    first = connection.scalar(select(func.count()).select_from(StoredPuzzle)) or 0
     rows = [
         {"kind": "sudoku", "text": TEXTS[at % len(TEXTS)], "fingerprint": (first + at).to_bytes(32, "big")}
         for at in range(count)
     ]
-    return list(connection.scalars(insert(Puzzle).returning(Puzzle.id, sort_by_parameter_order=True), rows))
+    return list(connection.scalars(insert(StoredPuzzle).returning(StoredPuzzle.id, sort_by_parameter_order=True), rows))
 
 
 def make_worker(engine: Engine, *, queues: tuple[str, ...] = (QUEUE,), slots: int = 2) -> int:

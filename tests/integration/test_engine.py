@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, column, insert, select, table, text, update
 from sqlalchemy.exc import DBAPIError
 
-from cagematch.models import Lease, Puzzle, PuzzleSet, SetEntry
+from cagematch.models import DutyLease, PuzzleSet, SetEntry, StoredPuzzle
 from cagematch.models.base import now
 from cagematch.models.engine import insert_new, open_engine, reading, writing
 from cagematch.models.schema import HEAD, VERSION_TABLE, SchemaState, require_current, schema_state
@@ -44,46 +44,46 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
 def test_concurrent_writers_lose_no_update(engine: Engine):
     """Read, add one, write: under the driver's own transactions SQLite loses about half of them."""
     with writing(engine) as connection:
-        connection.execute(insert(Lease).values(expires_at=0.0, **LEASE))
+        connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
     def count(_: int) -> None:
         for _ in range(50):
             with writing(engine) as connection:
-                seen = connection.scalar(select(Lease.owner).with_for_update())
-                connection.execute(update(Lease).values(owner=str(int(seen) + 1)))
+                seen = connection.scalar(select(DutyLease.owner).with_for_update())
+                connection.execute(update(DutyLease).values(owner=str(int(seen) + 1)))
 
     at_once(8, count)
 
     with reading(engine) as connection:
-        assert connection.scalar(select(Lease.owner)) == "400"
+        assert connection.scalar(select(DutyLease.owner)) == "400"
 
 
 def test_what_only_reads_cannot_write(engine: Engine):
     with pytest.raises(DBAPIError, match=r"readonly|read-only"), reading(engine) as connection:
-        connection.execute(insert(Lease).values(expires_at=0.0, **LEASE))
+        connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
     with writing(engine) as connection:  # on the same connection of the pool
-        connection.execute(insert(Lease).values(expires_at=0.0, **LEASE))
+        connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
 
 def test_one_reads_while_another_writes(engine: Engine):
     with writing(engine) as connection:
-        connection.execute(insert(Lease).values(expires_at=0.0, **LEASE))
+        connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
         with reading(engine) as other:
-            assert other.scalar(select(Lease.owner)) is None
+            assert other.scalar(select(DutyLease.owner)) is None
 
 
 def test_a_failed_transaction_leaves_nothing(engine: Engine):
     def fail() -> None:
         with writing(engine) as connection:
-            connection.execute(insert(Lease).values(expires_at=0.0, **LEASE))
+            connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
 
     with reading(engine) as connection:
-        assert connection.scalar(select(Lease.owner)) is None
+        assert connection.scalar(select(DutyLease.owner)) is None
 
 
 def test_the_clock_counts_seconds_since_1970_and_goes_on_within_a_transaction(engine: Engine):
@@ -99,19 +99,19 @@ def test_the_clock_counts_seconds_since_1970_and_goes_on_within_a_transaction(en
 def test_rows_that_are_there_are_passed_over(engine: Engine):
     row = {"kind": "sudoku", "text": "1", "fingerprint": b"1" * 32}
     with writing(engine) as connection:
-        insert_new(connection, Puzzle.__table__, [row])
-        insert_new(connection, Puzzle.__table__, [row, row | {"text": "2", "fingerprint": b"2" * 32}])
-        insert_new(connection, Puzzle.__table__, [])
+        insert_new(connection, StoredPuzzle.__table__, [row])
+        insert_new(connection, StoredPuzzle.__table__, [row, row | {"text": "2", "fingerprint": b"2" * 32}])
+        insert_new(connection, StoredPuzzle.__table__, [])
 
     with reading(engine) as connection:
-        assert connection.scalars(select(Puzzle.text).order_by(Puzzle.id)).all() == ["1", "2"]
+        assert connection.scalars(select(StoredPuzzle.text).order_by(StoredPuzzle.id)).all() == ["1", "2"]
 
 
 @pytest.mark.parametrize(("given", "stored"), [("a\0b", "a\\0b"), ("caf\udce9", "caf\\udce9"), ("×é😀", "×é😀")])
 def test_texts_that_a_database_cannot_hold_are_escaped(engine: Engine, given: str, stored: str):
     """NUL, which PostgreSQL refuses, and the half surrogates of a file name that is no UTF-8."""
     with writing(engine) as connection:
-        connection.execute(insert(Puzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
+        connection.execute(insert(StoredPuzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
         row = insert(PuzzleSet).values(id=1, name=given, digest="d", source=given, ready=True, created_at=0.0)
         connection.execute(row)
         connection.execute(insert(SetEntry).values(set_id=1, position=0, puzzle_id=1, line=1, label=given))

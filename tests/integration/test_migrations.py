@@ -19,7 +19,7 @@ from sqlalchemy import Engine, column, insert, inspect, select, table, text, upd
 from sqlalchemy.exc import IntegrityError
 
 from cagematch import migrations
-from cagematch.models import Base, Batch, Puzzle, PuzzleSet, Run, SetEntry, Shard
+from cagematch.models import Base, Batch, PuzzleSet, Run, SetEntry, Shard, StoredPuzzle
 from cagematch.models.engine import open_engine, reading, writing
 from cagematch.models.schema import HEAD, REVISIONS, VERSION_TABLE, downgrade, upgrade
 
@@ -78,7 +78,7 @@ def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
     with writing(migrated) as connection:
         batches = connection.scalars(select(Batch.id).order_by(Batch.id)).all()
         connection.execute(update(Batch).where(Batch.id == batches[1]).values(task="count", bound=5))
-        puzzles = connection.scalars(select(Puzzle.id).order_by(Puzzle.id)).all()
+        puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
         for batch, puzzle, holds in zip((*batches[:1] * 2, batches[1]), puzzles, (True, None, True), strict=True):
             connection.execute(
                 insert(Run).values(batch_id=batch, puzzle_id=puzzle, holds=holds, worker_id=worker, **RUN)
@@ -97,12 +97,12 @@ def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
 
 def test_an_upgrade_of_what_is_up_to_date_changes_nothing(migrated: Engine):
     with writing(migrated) as connection:
-        connection.execute(insert(Puzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
+        connection.execute(insert(StoredPuzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
 
     upgrade(migrated)
 
     with reading(migrated) as connection:
-        assert connection.scalars(select(Puzzle.text)).all() == ["1"]
+        assert connection.scalars(select(StoredPuzzle.text)).all() == ["1"]
 
 
 def test_two_upgrades_at_once_make_the_tables_once(bare: Engine):
@@ -144,7 +144,7 @@ def test_a_migration_that_breaks_references_is_taken_back(tmp_path: Path, monkey
     engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
     upgrade(engine)
     with writing(engine) as connection:
-        connection.execute(insert(Puzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
+        connection.execute(insert(StoredPuzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
         row = insert(PuzzleSet).values(id=1, name="a", digest="d", source="a.txt", ready=True, created_at=0.0)
         connection.execute(row)
         connection.execute(insert(SetEntry).values(set_id=1, position=0, puzzle_id=1, line=1, label=""))
@@ -158,7 +158,9 @@ def test_a_migration_that_breaks_references_is_taken_back(tmp_path: Path, monkey
 
     with reading(engine) as connection:
         assert (
-            connection.scalars(select(SetEntry.puzzle_id)).all() == connection.scalars(select(Puzzle.id)).all() == [1]
+            connection.scalars(select(SetEntry.puzzle_id)).all()
+            == connection.scalars(select(StoredPuzzle.id)).all()
+            == [1]
         )
     engine.dispose()
 

@@ -11,12 +11,12 @@ from cagematch.models import (
     BatchPuzzle,
     BatchSet,
     BatchState,
-    Puzzle,
     PuzzleSet,
     Run,
     SetEntry,
     Shard,
     ShardState,
+    StoredPuzzle,
 )
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
@@ -26,7 +26,7 @@ from cagematch.workers.configurations import configurations
 
 
 def counts(engine: Engine) -> dict[str, int]:
-    tables = (Batch, Run, Shard, Puzzle, PuzzleSet, SetEntry, BatchPuzzle, BatchSet)
+    tables = (Batch, Run, Shard, StoredPuzzle, PuzzleSet, SetEntry, BatchPuzzle, BatchSet)
     with reading(engine) as connection:
         return {t.__tablename__: connection.scalar(select(func.count()).select_from(t)) for t in tables}
 
@@ -39,7 +39,7 @@ def batch(engine: Engine) -> int:
         connection.execute(update(Batch).values(state=BatchState.DONE, finished_at=1.0))
         made = insert(PuzzleSet).values(name="mine", source="mine.txt", digest="d", ready=True, created_at=0.0)
         set_id = connection.execute(made.returning(PuzzleSet.id)).scalar_one()
-        puzzles = connection.scalars(select(Puzzle.id)).all()
+        puzzles = connection.scalars(select(StoredPuzzle.id)).all()
         entries = [
             {"set_id": set_id, "position": at, "puzzle_id": p, "line": 1, "label": ""} for at, p in enumerate(puzzles)
         ]
@@ -111,7 +111,7 @@ def test_many_runs_go_in_chunks_and_are_counted(engine: Engine, batch: int, monk
     monkeypatch.setattr(pruning, "CHUNK", 2)
     worker_id = make_worker(engine)
     with writing(engine) as connection:
-        ids = connection.scalars(select(Puzzle.id)).all()
+        ids = connection.scalars(select(StoredPuzzle.id)).all()
         configuration_id = connection.scalar(select(Shard.configuration_id))
         same = {
             "batch_id": batch,

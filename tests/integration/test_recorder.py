@@ -8,10 +8,10 @@ import pytest
 from rows import make_batch, make_worker
 from sqlalchemy import Engine, func, select
 
-from cagematch.models import Puzzle, Run, ShardState, Size
+from cagematch.models import Run, ShardState, StoredPuzzle, StoredSize
 from cagematch.models.engine import reading, writing
 from cagematch.problems.outcome import Answer, Stop
-from cagematch.workers.shards.leases import Claim, Planned, claim
+from cagematch.workers.shards.leases import ClaimedShard, Planned, claim
 from cagematch.workers.shards.rows import Recorder, Sizes
 from cagematch.workers.shards.rows import store as store_rows
 
@@ -35,7 +35,7 @@ ANSWER = {
 
 
 @pytest.fixture
-def claimed(engine: Engine) -> Claim:
+def claimed(engine: Engine) -> ClaimedShard:
     (shard_id,) = make_batch(engine, puzzles=3, size=3, state=ShardState.QUEUED)
     found = claim(engine, shard_id, make_worker(engine))
     assert found
@@ -43,13 +43,13 @@ def claimed(engine: Engine) -> Claim:
 
 
 @pytest.fixture
-def recorder(engine: Engine, claimed: Claim) -> Recorder:
+def recorder(engine: Engine, claimed: ClaimedShard) -> Recorder:
     return Recorder(claimed, 1, [0, 1], 2)
 
 
 def plan(engine: Engine, at: int = 0) -> Planned:
     with reading(engine) as connection:
-        puzzle = connection.scalars(select(Puzzle.id).order_by(Puzzle.id)).all()[at]
+        puzzle = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()[at]
     return Planned(at, 0, puzzle, "sudoku", SOLVED)
 
 
@@ -113,5 +113,5 @@ def test_a_size_is_stored_once_with_its_totals(engine: Engine, recorder: Recorde
 
     assert len({run.size_id for run in found}) == 1
     with reading(engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Size)) == 1
-        assert connection.execute(select(Size.variables, Size.constraints)).one() == (16, 8)
+        assert connection.scalar(select(func.count()).select_from(StoredSize)) == 1
+        assert connection.execute(select(StoredSize.variables, StoredSize.constraints)).one() == (16, 8)

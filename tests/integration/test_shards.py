@@ -13,7 +13,7 @@ from cagematch.models import Batch, BatchState, Shard, ShardState
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.workers.service.supervision import return_expired
-from cagematch.workers.shards.leases import LEASE_S, Claim, claim, close_batch, finish, put_back, renew
+from cagematch.workers.shards.leases import LEASE_S, ClaimedShard, claim, close_batch, finish, put_back, renew
 from cagematch.workers.shards.shifts import ATTEMPTS, work_on
 
 
@@ -24,7 +24,7 @@ def expire(engine: Engine, shard_id: int) -> None:
         return_expired(connection, list(connection.scalars(select(Batch.id))))
 
 
-def advance(engine: Engine, claimed: Claim, position: int, **more: int) -> bool:
+def advance(engine: Engine, claimed: ClaimedShard, position: int, **more: int) -> bool:
     with writing(engine) as connection:
         return renew(connection, claimed, position, **more)
 
@@ -192,7 +192,7 @@ def test_two_that_finish_the_last_two_shards_at_one_time_close_the_batch(engine:
         shards = make_batch(engine, puzzles=4, size=1)
         claims = [claim(engine, shard_id, make_worker(engine)) for shard_id in shards]
 
-        def end(number: int, claims: list[Claim | None] = claims) -> None:
+        def end(number: int, claims: list[ClaimedShard | None] = claims) -> None:
             with writing(engine) as connection:
                 renew(connection, claims[number], claims[number].stop)
                 finish(connection, claims[number])

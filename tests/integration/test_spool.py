@@ -9,13 +9,13 @@ import pytest
 from rows import make_batch, make_worker, memory_app, messages, runs, shard
 from sqlalchemy import Engine, select, update
 
-from cagematch.models import Batch, BatchState, Puzzle, Run, Shard, ShardState, Shift
+from cagematch.models import Batch, BatchState, Run, Shard, ShardState, Shift, StoredPuzzle
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
 from cagematch.scheduler.batches.creation import cancel, resume
 from cagematch.workers.service.supervision import return_expired, take_up
-from cagematch.workers.shards.leases import Claim, Planned, claim, planned
+from cagematch.workers.shards.leases import ClaimedShard, Planned, claim, planned
 from cagematch.workers.shards.outbox import settle, shift_of
 from cagematch.workers.shards.rows import Recorder
 from cagematch.workers.shards.spool import Late, Spool
@@ -32,26 +32,26 @@ def spool(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sp
 
 
 @pytest.fixture
-def claimed(engine: Engine) -> Claim:
+def claimed(engine: Engine) -> ClaimedShard:
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     found = claim(engine, shard_id, make_worker(engine))
     assert found
     return found
 
 
-def rows(engine: Engine, claimed: Claim, count: int) -> list[dict]:
+def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[dict]:
     """Rows of the first runs of a shard."""
     recorder = Recorder(claimed, 1, [0], 1)
     with reading(engine) as connection:
-        puzzles = connection.scalars(select(Puzzle.id).order_by(Puzzle.id)).all()
+        puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
     return [recorder.row(Planned(at, 0, puzzles[at], "sudoku", SOLVED), ANSWER) for at in range(count)]
 
 
-def late(engine: Engine, claimed: Claim, count: int) -> Late:
+def late(engine: Engine, claimed: ClaimedShard, count: int) -> Late:
     return Late(claimed, count, rows(engine, claimed, count), SEEN)
 
 
-def leave(engine: Engine, spool: Spool, claimed: Claim, *parts: int) -> Path:
+def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> Path:
     """What a worker leaves that is lost: so many runs in each line."""
     file = spool.begin(claimed)
     made, at = rows(engine, claimed, sum(parts)), 0
@@ -67,14 +67,14 @@ def settled(engine: Engine, found: Late) -> int:
     return len(runs(engine))
 
 
-def lose(engine: Engine, claimed: Claim) -> None:
+def lose(engine: Engine, claimed: ClaimedShard) -> None:
     """The lease runs out and goes to another."""
     with writing(engine) as connection:
         connection.execute(update(Shard).values(lease_expires_at=now() - 1))
         return_expired(connection, [claimed.batch_id])
 
 
-def test_while_the_lease_is_ours_the_shard_moves_on(engine: Engine, claimed: Claim):
+def test_while_the_lease_is_ours_the_shard_moves_on(engine: Engine, claimed: ClaimedShard):
     assert settled(engine, late(engine, claimed, 3)) == 3
     assert (shard(engine, claimed.shard_id).position, shard(engine, claimed.shard_id).state) == (3, ShardState.LEASED)
 
@@ -84,7 +84,7 @@ def test_while_the_lease_is_ours_the_shard_moves_on(engine: Engine, claimed: Cla
 
 
 def test_when_the_lease_is_lost_runs_that_are_missing_go_in_and_the_next_leaves_them_out(
-    engine: Engine, claimed: Claim
+    engine: Engine, claimed: ClaimedShard
 ):
     lose(engine, claimed)
     another = claim(engine, claimed.shard_id, make_worker(engine))
@@ -100,7 +100,7 @@ def test_when_the_lease_is_lost_runs_that_are_missing_go_in_and_the_next_leaves_
 
 
 def test_nothing_goes_into_a_cancelled_batch_and_what_is_missing_into_one_that_was_resumed(
-    engine: Engine, claimed: Claim
+    engine: Engine, claimed: ClaimedShard
 ):
     cancel(engine, claimed.batch_id)
     assert settled(engine, late(engine, claimed, 2)) == 0
@@ -109,7 +109,7 @@ def test_nothing_goes_into_a_cancelled_batch_and_what_is_missing_into_one_that_w
     assert settled(engine, late(engine, claimed, 2)) == 2
 
 
-def test_nothing_goes_into_a_batch_of_that_number_in_another_database(engine: Engine, claimed: Claim):
+def test_nothing_goes_into_a_batch_of_that_number_in_another_database(engine: Engine, claimed: ClaimedShard):
     with writing(engine) as connection:
         connection.execute(update(Batch).values(created_at=Batch.created_at - 1))
 
@@ -117,7 +117,7 @@ def test_nothing_goes_into_a_batch_of_that_number_in_another_database(engine: En
 
 
 def test_what_a_lost_worker_left_is_taken_up_and_its_shard_put_back_at_once(
-    engine: Engine, spool: Spool, claimed: Claim
+    engine: Engine, spool: Spool, claimed: ClaimedShard
 ):
     path = leave(engine, spool, claimed, 2, 1)
     app = memory_app(engine)
@@ -133,7 +133,9 @@ def test_what_a_lost_worker_left_is_taken_up_and_its_shard_put_back_at_once(
         assert connection.scalar(select(Run.shift_id).distinct()) is not None
 
 
-def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(engine: Engine, spool: Spool, claimed: Claim):
+def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(
+    engine: Engine, spool: Spool, claimed: ClaimedShard
+):
     path = leave(engine, spool, claimed, 2, 1)
     path.write_bytes(path.read_bytes()[:-40])
 
@@ -144,7 +146,7 @@ def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(engine: Eng
     assert [run.index for run in planned(engine, again)] == [2, 3]
 
 
-def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spool, claimed: Claim):
+def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
     file = spool.begin(claimed)
     file.keep(1, rows(engine, claimed, 1), SEEN)
 
@@ -155,7 +157,7 @@ def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spo
     file.close()
 
 
-def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: Claim):
+def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: ClaimedShard):
     spool.begin(claimed).close()
 
     take_up(memory_app(engine), engine, spool)
@@ -163,7 +165,9 @@ def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: 
     assert spool.files() == []
 
 
-def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(engine: Engine, spool: Spool, claimed: Claim):
+def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(
+    engine: Engine, spool: Spool, claimed: ClaimedShard
+):
     path = leave(engine, spool, claimed, 1)
     path.write_text(path.read_text().replace('"configuration_id": 1', '"configuration_id": 999'))
 
@@ -174,7 +178,7 @@ def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(engine: 
     assert path.with_suffix(".refused").exists()
 
 
-def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, spool: Spool, claimed: Claim):
+def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, spool: Spool, claimed: ClaimedShard):
     path = leave(engine, spool, claimed, 1)
     first, rest = path.read_text().split("\n", 1)
     texts = ["nonsense\n" + rest, first + '\n{"rows": []}\n', first.replace("token", "ticket") + "\n" + rest, "[]\n5\n"]
@@ -189,7 +193,7 @@ def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spool: Spool, claimed: Claim):
+def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
     os.chown(leave(engine, spool, claimed, 1), 65534, 65534)
 
     take_up(memory_app(engine), engine, spool)
@@ -197,7 +201,7 @@ def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spo
     assert runs(engine) == []
 
 
-def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool: Spool, claimed: Claim):
+def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool: Spool, claimed: ClaimedShard):
     file = spool.begin(claimed)
     made = rows(engine, claimed, 2)
     assert file.keep(1, made[:1], SEEN)

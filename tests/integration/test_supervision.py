@@ -7,7 +7,7 @@ from rows import QUEUE, make_batch, make_worker, memory_app, messages, shard
 from sqlalchemy import Engine, delete, func, select, update
 from test_engine import at_once
 
-from cagematch.models import Batch, BatchState, Host, Lease, Shard, ShardState, Worker
+from cagematch.models import Batch, BatchState, DutyLease, Host, Shard, ShardState, Worker
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.workers.machine.host import Survey
@@ -161,7 +161,7 @@ def test_the_duty_is_kept_until_it_runs_out(engine: Engine):
     assert not take_duty(engine, "b")
 
     with writing(engine) as connection:
-        connection.execute(update(Lease).values(expires_at=now() - 1))
+        connection.execute(update(DutyLease).values(expires_at=now() - 1))
 
     assert take_duty(engine, "b")
     assert not take_duty(engine, "a")

@@ -16,12 +16,12 @@ from cagematch.models import (
     BatchConfiguration,
     BatchSet,
     BatchState,
-    Configuration,
     Host,
-    Puzzle,
     PuzzleSet,
     Run,
     SetEntry,
+    StoredConfiguration,
+    StoredPuzzle,
     Worker,
 )
 from cagematch.models.engine import open_engine, reading, writing
@@ -60,12 +60,12 @@ class Bench:
         """A set of puzzles, which are made where they are new."""
         number = next(self._numbers)
         with writing(self.engine) as connection:
-            known = set(connection.execute(Puzzle.__table__.select()).scalars())
+            known = set(connection.execute(StoredPuzzle.__table__.select()).scalars())
             for puzzle in dict.fromkeys(puzzles):
                 if puzzle not in known:
                     fingerprint = bytes([puzzle]) * 32
                     connection.execute(
-                        insert(Puzzle).values(id=puzzle, kind="sudoku", text=str(puzzle), fingerprint=fingerprint)
+                        insert(StoredPuzzle).values(id=puzzle, kind="sudoku", text=str(puzzle), fingerprint=fingerprint)
                     )
             values = {"id": number, "name": name, "digest": digest or str(number), "source": name, "ready": True}
             connection.execute(insert(PuzzleSet).values(created_at=0, **values))
@@ -92,7 +92,7 @@ class Bench:
             if configuration not in self._configurations:
                 self._configurations[configuration] = number = next(self._numbers)
                 values = {"text": configuration, "expanded": configuration, "backend": configuration}
-                connection.execute(insert(Configuration).values(id=number, **values))
+                connection.execute(insert(StoredConfiguration).values(id=number, **values))
             number = self._configurations[configuration]
             if not repeat:
                 connection.execute(

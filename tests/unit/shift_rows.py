@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Engine, insert
 
-from cagematch.models import Base, Batch, BatchState, Configuration, Host, Puzzle, Run, Shift, Worker
+from cagematch.models import Base, Batch, BatchState, Host, Run, Shift, StoredConfiguration, StoredPuzzle, Worker
 from cagematch.models.engine import writing
 
 HERE = {"processor": "Z80", "cores": 2, "host_threads": 2, "memory_mib": 64}
@@ -26,12 +26,12 @@ def fill(engine: Engine, batches: int = 1) -> None:
         )
         connection.execute(insert(Worker), [worker | {"id": i, "host_id": i} for i in (1, 2)])
         connection.execute(
-            insert(Configuration),
+            insert(StoredConfiguration),
             [{"id": i, "text": t, "expanded": t, "backend": t} for i, t in ((1, "scip"), (2, "cbc"))],
         )
         connection.execute(insert(Batch), [batch | {"id": number} for number in range(1, batches + 1)])
         puzzles = [{"id": i, "kind": "queens", "text": str(i), "fingerprint": bytes([i] * 32)} for i in range(1, 9)]
-        connection.execute(insert(Puzzle), puzzles)
+        connection.execute(insert(StoredPuzzle), puzzles)
 
 
 def shift(

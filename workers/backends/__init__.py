@@ -22,7 +22,7 @@ PROVIDED = (*Backend.__annotations__, "version", "size", "build", "search")  # w
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BackendEntry:
     """Where a backend is, the family it belongs to, and the extra that installs its library, or a program's source."""
 
     module: str
@@ -40,50 +40,50 @@ class Entry:
         return self.program or f"pip install 'cagematch[{self.extra or name}]'"
 
 
-BACKENDS: dict[str, Entry] = {
-    "cp-sat": Entry("cagematch.workers.backends.cp_sat", "ortools"),
-    "legacy-cp": Entry("cagematch.workers.backends.legacy_cp", "ortools"),
-    "scip": Entry("cagematch.workers.backends.scip", "ortools"),
-    "cbc": Entry("cagematch.workers.backends.cbc", "ortools"),
-    "highs": Entry("cagematch.workers.backends.highs", "ortools"),
-    "bop": Entry("cagematch.workers.backends.bop", "ortools"),
-    "sat-mip": Entry("cagematch.workers.backends.sat_mip", "ortools"),
-    "clp": Entry("cagematch.workers.backends.clp", "ortools"),
-    "glop": Entry("cagematch.workers.backends.glop", "ortools"),
-    "pdlp": Entry("cagematch.workers.backends.pdlp", "ortools"),
-    "pulp-cbc": Entry("cagematch.workers.backends.pulp_cbc", "pulp"),
-    "backtracking": Entry("cagematch.workers.backends.backtracking", "python"),
-    "propagation": Entry("cagematch.workers.backends.propagation", "python"),
-    "cadical": Entry("cagematch.workers.backends.cadical", "python-sat", extra="sat"),
-    "glucose": Entry("cagematch.workers.backends.glucose", "python-sat", extra="sat"),
-    "exact-cover": Entry("cagematch.workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
-    "z3": Entry("cagematch.workers.backends.z3", "z3", extra="z3"),
-    "clingo": Entry("cagematch.workers.backends.clingo", "clingo", extra="clingo"),
-    "choco": Entry("cagematch.workers.backends.choco", "choco", extra="choco"),
-    "pumpkin": Entry("cagematch.workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
-    "highspy": Entry("cagematch.workers.backends.highspy", "highspy", extra="highspy"),
-    "pyscipopt": Entry("cagematch.workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
-    "pulp-highs": Entry("cagematch.workers.backends.pulp_highs", "highspy", extra="highspy"),
-    "pulp-scip": Entry("cagematch.workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
-    "minizinc-gecode": Entry("cagematch.workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
-    "minizinc-chuffed": Entry("cagematch.workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
+BACKENDS: dict[str, BackendEntry] = {
+    "cp-sat": BackendEntry("cagematch.workers.backends.cp_sat", "ortools"),
+    "legacy-cp": BackendEntry("cagematch.workers.backends.legacy_cp", "ortools"),
+    "scip": BackendEntry("cagematch.workers.backends.scip", "ortools"),
+    "cbc": BackendEntry("cagematch.workers.backends.cbc", "ortools"),
+    "highs": BackendEntry("cagematch.workers.backends.highs", "ortools"),
+    "bop": BackendEntry("cagematch.workers.backends.bop", "ortools"),
+    "sat-mip": BackendEntry("cagematch.workers.backends.sat_mip", "ortools"),
+    "clp": BackendEntry("cagematch.workers.backends.clp", "ortools"),
+    "glop": BackendEntry("cagematch.workers.backends.glop", "ortools"),
+    "pdlp": BackendEntry("cagematch.workers.backends.pdlp", "ortools"),
+    "pulp-cbc": BackendEntry("cagematch.workers.backends.pulp_cbc", "pulp"),
+    "backtracking": BackendEntry("cagematch.workers.backends.backtracking", "python"),
+    "propagation": BackendEntry("cagematch.workers.backends.propagation", "python"),
+    "cadical": BackendEntry("cagematch.workers.backends.cadical", "python-sat", extra="sat"),
+    "glucose": BackendEntry("cagematch.workers.backends.glucose", "python-sat", extra="sat"),
+    "exact-cover": BackendEntry("cagematch.workers.backends.exact_cover", "exact-cover", extra="exact-cover"),
+    "z3": BackendEntry("cagematch.workers.backends.z3", "z3", extra="z3"),
+    "clingo": BackendEntry("cagematch.workers.backends.clingo", "clingo", extra="clingo"),
+    "choco": BackendEntry("cagematch.workers.backends.choco", "choco", extra="choco"),
+    "pumpkin": BackendEntry("cagematch.workers.backends.pumpkin", "pumpkin", extra="pumpkin"),
+    "highspy": BackendEntry("cagematch.workers.backends.highspy", "highspy", extra="highspy"),
+    "pyscipopt": BackendEntry("cagematch.workers.backends.pyscipopt", "pyscipopt", extra="pyscipopt"),
+    "pulp-highs": BackendEntry("cagematch.workers.backends.pulp_highs", "highspy", extra="highspy"),
+    "pulp-scip": BackendEntry("cagematch.workers.backends.pulp_scip", "pyscipopt", extra="pyscipopt"),
+    "minizinc-gecode": BackendEntry("cagematch.workers.backends.minizinc_gecode", "minizinc", program=MINIZINC),
+    "minizinc-chuffed": BackendEntry("cagematch.workers.backends.minizinc_chuffed", "minizinc", program=MINIZINC),
 }
 
 
 @cache
-def all_backends() -> dict[str, Entry]:
+def all_backends() -> dict[str, BackendEntry]:
     """Ours, and those that other distributions bring."""
     found = {point.name: _brought(point) for point in entry_points(group=ENTRY_POINTS)}
     return found | BACKENDS
 
 
-def _brought(point: EntryPoint) -> Entry:
+def _brought(point: EntryPoint) -> BackendEntry:
     """The entry of a backend that is not ours: nor is there an extra of ours that would install what it needs."""
     distribution = point.dist.name if point.dist else point.value
-    return Entry(point.value, point.name, program=f"see the distribution {distribution} for what it needs")
+    return BackendEntry(point.value, point.name, program=f"see the distribution {distribution} for what it needs")
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> BackendEntry:
     """Look a backend up by name, or say which there are."""
     try:
         return all_backends()[name]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cagematch.problems.outcome import Task
 from cagematch.problems.problem import Problem, Rules
-from cagematch.problems.rewrite import ENCODED, Direct, Row, direct
+from cagematch.problems.rewrite import ENCODED, Direct, LinearRow, direct
 from cagematch.problems.sets import posted
 from cagematch.workers.backends._cuts import Cutting, chosen
 from cagematch.workers.backends._linear import read, size
@@ -123,7 +123,7 @@ def _program(rules: Rules) -> Any:
     return model
 
 
-def _constraint(row: Row, atoms: list[Any]) -> Any:
+def _constraint(row: LinearRow, atoms: list[Any]) -> Any:
     from pyscipopt import quicksum
 
     total = quicksum(weight * atoms[a] for a, weight in zip(row.atoms, row.weights, strict=True))

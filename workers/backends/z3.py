@@ -14,7 +14,7 @@ from typing import Any
 
 from cagematch.problems.outcome import Task
 from cagematch.problems.problem import Problem, Rules
-from cagematch.problems.rewrite import ENCODED, Direct, Row, direct
+from cagematch.problems.rewrite import ENCODED, Direct, LinearRow, direct
 from cagematch.problems.sets import posted
 from cagematch.workers.backends.contract import (
     CAGES,
@@ -114,7 +114,7 @@ def _conjunction(rules: Rules) -> tuple[list[Any], Any]:
     return atoms, z3.And([_assertion(row, atoms) for row in encoding.rows])
 
 
-def _assertion(row: Row, atoms: list[Any]) -> Any:
+def _assertion(row: LinearRow, atoms: list[Any]) -> Any:
     import z3
 
     terms = [(atoms[a], weight) for a, weight in zip(row.atoms, row.weights, strict=True)]

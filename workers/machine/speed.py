@@ -25,7 +25,7 @@ def look_s() -> float:
     return (time.thread_time() - started) * ROUNDS / FEW
 
 
-class Looks:
+class SpeedProbe:
     """Looks before and after runs; of two in a row, the one after the first stands for the one before the second."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from cagematch.problems.problem import Rules
 from cagematch.workers.backends import load
 from cagematch.workers.configurations import Configuration, configuration
 from cagematch.workers.machine.processes import reap
-from cagematch.workers.machine.speed import Looks
+from cagematch.workers.machine.speed import SpeedProbe
 from cagematch.workers.messages.framing import ANSWERS_FD, RETIRED, RUNS_FD, Message, encode
 from cagematch.workers.sandbox.footprint import Memory, cpu_ns, give_back
 from cagematch.workers.sandbox.shared_page import Page
@@ -40,7 +40,7 @@ class Sandbox:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._memory = Memory()
-        self._looks = Looks()
+        self._looks = SpeedProbe()
         self._first_kib = self._baseline_kib = self._done = 0
         self._pid = os.getpid()
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cagematch.models.engine import open_engine
 from cagematch.models.schema import require_current
-from cagematch.problems.errors import CagematchError, ServiceError
+from cagematch.problems.errors import CagematchError, ServiceError, first_line
 from cagematch.workers.connections import MARKER, Connections, without_password
 from cagematch.workers.machine.cgroups import make_room
 from cagematch.workers.machine.cores import require_locks
@@ -105,7 +105,7 @@ def check_broker(app: Celery) -> None:
                 _require_noeviction(client, address)
                 client.set(MARKER, "1")
     except (OperationalError, RedisError, OSError) as error:
-        raise ServiceError(f"the broker {address} does not answer: {_first_line(error)}") from error
+        raise ServiceError(f"the broker {address} does not answer: {first_line(error)}") from error
 
 
 def _require_noeviction(client: Any, address: str) -> None:
@@ -126,9 +126,5 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, CagematchError):
         return str(error)
     if isinstance(error, SQLAlchemyError):
-        return f"the database failed: {_first_line(error)}"
-    return f"unexpected {type(error).__name__}: {_first_line(error)} (--loglevel DEBUG shows more)"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+        return f"the database failed: {first_line(error)}"
+    return f"unexpected {type(error).__name__}: {first_line(error)} (--loglevel DEBUG shows more)"

@@ -18,15 +18,16 @@ from celery.utils.log import get_logger
 from sqlalchemy import Connection, Engine, delete, exists, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from cagematch.models import Batch, BatchState, Lease, Shard, ShardState
+from cagematch.models import Batch, BatchState, DutyLease, Shard, ShardState
 from cagematch.models.base import now
 from cagematch.models.engine import AWAY, insert_new, reading, writing
+from cagematch.problems.errors import first_line
 from cagematch.workers.connections import MARKER
 from cagematch.workers.machine.host import host_name
 from cagematch.workers.queues.dispatch import enqueue, lost, queue_lengths, send
 from cagematch.workers.queues.gate import listen
 from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, put_back
-from cagematch.workers.shards.outbox import brief, settle, shift_of
+from cagematch.workers.shards.outbox import settle, shift_of
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.spool import Spool, SpoolFile
 
@@ -60,7 +61,7 @@ class Supervisor:
         if self._thread.is_alive():
             self._thread.join(timeout=5)
         with suppress(SQLAlchemyError), writing(self._engine) as connection:
-            connection.execute(delete(Lease).where(Lease.duty == DUTY, Lease.owner == self._me))
+            connection.execute(delete(DutyLease).where(DutyLease.duty == DUTY, DutyLease.owner == self._me))
 
     def end_at_last(self) -> None:
         """End the process of a worker that is told to stop where a service that says nothing holds it up.
@@ -82,7 +83,7 @@ class Supervisor:
             except Exception as error:  # whatever it is, the next round may do better, and nobody else would
                 if told != type(error).__name__:
                     told = type(error).__name__
-                    log.warning("supervision waits: %s: %s", told, brief(error))
+                    log.warning("supervision waits: %s: %s", told, first_line(error))
                 log.debug("supervision", exc_info=True)
             if self._stop.wait(self._every_s):
                 return
@@ -112,7 +113,7 @@ def take_duty(engine: Engine, owner: str) -> bool:
     are given the time of a lease to come back with what they have.
     """
     with writing(engine) as connection:
-        lapsed = connection.scalar(select(now() - Lease.expires_at).where(Lease.duty == DUTY))
+        lapsed = connection.scalar(select(now() - DutyLease.expires_at).where(DutyLease.duty == DUTY))
         if not _take(connection, DUTY, owner, min(TERM_S, lease_s() / 2)):
             return False
         if lapsed is not None and lapsed > LAPSE_S:
@@ -122,12 +123,12 @@ def take_duty(engine: Engine, owner: str) -> bool:
 
 def _take(connection: Connection, duty: str, owner: str, term_s: float) -> bool:
     note = f"{host_name()}:{os.getpid()}"
-    free = or_(Lease.owner == owner, Lease.expires_at < now())
+    free = or_(DutyLease.owner == owner, DutyLease.expires_at < now())
     values = {"owner": owner, "expires_at": now() + term_s, "note": note}
-    if connection.execute(update(Lease).where(Lease.duty == duty, free).values(**values)).rowcount:
+    if connection.execute(update(DutyLease).where(DutyLease.duty == duty, free).values(**values)).rowcount:
         return True
-    insert_new(connection, Lease.__table__, [{"duty": duty, "owner": owner, "expires_at": 0.0, "note": note}])
-    taken = update(Lease).where(Lease.duty == duty, Lease.owner == owner).values(**values)
+    insert_new(connection, DutyLease.__table__, [{"duty": duty, "owner": owner, "expires_at": 0.0, "note": note}])
+    taken = update(DutyLease).where(DutyLease.duty == duty, DutyLease.owner == owner).values(**values)
     return bool(connection.execute(taken).rowcount)
 
 
@@ -148,7 +149,7 @@ def _take_up(app: Celery, engine: Engine, file: SpoolFile) -> None:
     except AWAY:
         raise
     except (SQLAlchemyError, ValueError, LookupError, TypeError) as error:  # refused, or not as we write it now
-        log.warning("what is in %s cannot be stored, and stays there: %s", file.set_aside(), brief(error))
+        log.warning("what is in %s cannot be stored, and stays there: %s", file.set_aside(), first_line(error))
         return
     if late:
         log.warning("%s runs of a lost worker were in the spool; the database has them now", len(late.rows))
@@ -179,7 +180,7 @@ def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> Non
 
 def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int, str]]:
     """Put the shards of lost workers back in their queues; not while all are given time."""
-    given_time = exists().where(Lease.duty == GRACE, Lease.expires_at > now())
+    given_time = exists().where(DutyLease.duty == GRACE, DutyLease.expires_at > now())
     expired = (Shard.state == ShardState.LEASED) & (Shard.lease_expires_at < now())
     # One that is locked is being written to by its holder, who may have been suspended meanwhile.
     found = select(Shard.id).where(Shard.batch_id.in_(batches), expired, ~given_time).with_for_update(skip_locked=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, case, exists, select, update
 
-from cagematch.models import Batch, BatchPuzzle, BatchState, Configuration, Puzzle, Run, Shard, ShardState
+from cagematch.models import Batch, BatchPuzzle, BatchState, Run, Shard, ShardState, StoredConfiguration, StoredPuzzle
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
@@ -25,7 +25,7 @@ UNFINISHED = (ShardState.WAITING, ShardState.QUEUED, ShardState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class ShardLease:
     """A lease as it was granted. ``created_at`` is the batch's: another database has other batches of that number."""
 
     shard_id: int
@@ -42,7 +42,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim(Lease):
+class ClaimedShard(ShardLease):
     """A shard that is ours until its lease runs out. ``clock_s``: the database's clock less this host's."""
 
     configuration_id: int
@@ -85,13 +85,13 @@ def configuration_of(engine: Engine, shard_id: int) -> str | None:
     """The configuration of a shard that waits to be claimed; None when it does not wait."""
     with reading(engine) as connection:
         return connection.scalar(
-            select(Configuration.text)
-            .join(Shard, Shard.configuration_id == Configuration.id)
+            select(StoredConfiguration.text)
+            .join(Shard, Shard.configuration_id == StoredConfiguration.id)
             .where(Shard.id == shard_id, Shard.state == ShardState.QUEUED)
         )
 
 
-def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
+def claim(engine: Engine, shard_id: int, worker_id: int) -> ClaimedShard | None:
     """Take the lease; None when it is not to be had: a second delivery, a cancelled batch."""
     token = uuid.uuid4().hex
     with writing(engine) as connection:
@@ -110,17 +110,17 @@ def claim(engine: Engine, shard_id: int, worker_id: int) -> Claim | None:
         return _claimed(connection, shard_id, token) if taken.rowcount else None
 
 
-def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
+def _claimed(connection: Connection, shard_id: int, token: str) -> ClaimedShard:
     shard = (Shard.batch_id, Shard.configuration_id, Shard.queue, Shard.position, Shard.stop, Shard.attempts)
     batch = (Batch.puzzles, Batch.seed, Batch.timeout_s, Batch.memory_mib, Batch.task, Batch.bound, Batch.permuted)
-    configured = (Configuration.text, Configuration.backend, Batch.created_at)
+    configured = (StoredConfiguration.text, StoredConfiguration.backend, Batch.created_at)
     row = connection.execute(
         select(*shard, *batch, *configured, now().label("clock"))
         .join(Batch, Batch.id == Shard.batch_id)
-        .join(Configuration, Configuration.id == Shard.configuration_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Shard.configuration_id)
         .where(Shard.id == shard_id)
     ).one()
-    return Claim(
+    return ClaimedShard(
         shard_id=shard_id,
         token=token,
         batch_id=row.batch_id,
@@ -141,7 +141,7 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> Claim:
     )
 
 
-def planned(engine: Engine, claimed: Claim) -> list[Planned]:
+def planned(engine: Engine, claimed: ClaimedShard) -> list[Planned]:
     """The runs that are left of a shard, in order; some may be stored: they came late, under an earlier lease."""
     found: list[Planned] = []
     with reading(engine) as connection:
@@ -154,12 +154,14 @@ def planned(engine: Engine, claimed: Claim) -> list[Planned]:
     return found
 
 
-def _slice(connection: Connection, claimed: Claim, repeat: int, positions: range, offset: int) -> Iterator[Planned]:
+def _slice(
+    connection: Connection, claimed: ClaimedShard, repeat: int, positions: range, offset: int
+) -> Iterator[Planned]:
     of_these = (Run.batch_id == claimed.batch_id) & (Run.configuration_id == claimed.configuration_id)
     stored = exists().where(of_these, Run.puzzle_id == BatchPuzzle.puzzle_id, Run.repeat == repeat)
     rows = connection.execute(
-        select(BatchPuzzle.position, Puzzle.id, Puzzle.kind, Puzzle.text)
-        .join(BatchPuzzle, Puzzle.id == BatchPuzzle.puzzle_id)
+        select(BatchPuzzle.position, StoredPuzzle.id, StoredPuzzle.kind, StoredPuzzle.text)
+        .join(BatchPuzzle, StoredPuzzle.id == BatchPuzzle.puzzle_id)
         .where(BatchPuzzle.batch_id == claimed.batch_id, ~stored)
         .where(BatchPuzzle.position >= positions.start, BatchPuzzle.position < positions.stop)
         .order_by(BatchPuzzle.position)
@@ -167,7 +169,7 @@ def _slice(connection: Connection, claimed: Claim, repeat: int, positions: range
     return (Planned(offset + row.position, repeat, row.id, row.kind, row.text) for row in rows)
 
 
-def renew(connection: Connection, lease: Lease, position: int, **more: Any) -> bool:
+def renew(connection: Connection, lease: ShardLease, position: int, **more: Any) -> bool:
     """Extend the lease and move the position; False when the lease is no longer ours.
 
     Whoever moves on has not been lost: attempts count anew from the next run.
@@ -196,14 +198,14 @@ RETURNED: dict[str, Any] = {
 }
 
 
-def put_back(engine: Engine, lease: Lease, *, lost: bool) -> bool:
+def put_back(engine: Engine, lease: ShardLease, *, lost: bool) -> bool:
     """Give the lease up with work left; the caller sends the shard's message again."""
     values = RETURNED | ({"attempts": attempts_after_loss()} if lost else {})
     with writing(engine) as connection:
         return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
 
 
-def finish(connection: Connection, lease: Lease) -> None:
+def finish(connection: Connection, lease: ShardLease) -> None:
     """Mark the shard as done, and its batch when it was the last."""
     connection.execute(update(Shard).where(lease.mine).values(state=ShardState.DONE, lease_token=None))
     close_batch(connection, lease.batch_id)

@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Engine, insert, select
 
 from cagematch.models import Batch, BatchState, Shift
 from cagematch.models.engine import AWAY, writing
+from cagematch.problems.errors import first_line
 from cagematch.workers.shards.conditions import Conditions
-from cagematch.workers.shards.leases import Claim, finish, lease_s, renew
-from cagematch.workers.shards.rows import Row, Sizes, store
+from cagematch.workers.shards.leases import ClaimedShard, finish, lease_s, renew
+from cagematch.workers.shards.rows import RunRow, Sizes, store
 from cagematch.workers.shards.spool import Late, Spool, SpoolFile
 
 AGAIN_S = 0.5  # between two tries to reach a database that is away
@@ -23,11 +24,11 @@ log = get_logger(__name__)
 class Outbox:
     """The finished runs of a claimed shard that are not stored yet."""
 
-    def __init__(self, engine: Engine, claimed: Claim, conditions: Conditions, spool: Spool) -> None:
+    def __init__(self, engine: Engine, claimed: ClaimedShard, conditions: Conditions, spool: Spool) -> None:
         self.position = claimed.position
         self._engine, self._claimed, self._conditions, self._spool = engine, claimed, conditions, spool
         self._sizes = Sizes(engine)
-        self._rows: list[Row] = []
+        self._rows: list[RunRow] = []
         self._next = claimed.position  # the position that the rows lead to
         self.away = False  # the database, when it was last asked
         self._file: SpoolFile | None = None
@@ -45,7 +46,7 @@ class Outbox:
         """Whether the whole shard is in the database."""
         return self.position == self._claimed.stop
 
-    def add(self, row: Row) -> None:
+    def add(self, row: RunRow) -> None:
         """Take a finished run."""
         self._rows.append(row)
         self._conditions.note(row["reference_s"])
@@ -65,7 +66,7 @@ class Outbox:
         except AWAY as error:
             if not self.away:
                 told = "shard %s: the database is away, runs go to %s: %s"
-                log.warning(told, self._claimed.shard_id, self._spool.folder, brief(error))
+                log.warning(told, self._claimed.shard_id, self._spool.folder, first_line(error))
             self.away = True
             self._keep()
             return True
@@ -149,8 +150,3 @@ def shift_of(late: Late) -> Callable[[Connection], int]:
     same = {"batch_id": late.lease.batch_id, "worker_id": first["worker_id"], "began_at": began_at}
     made = insert(Shift).values(**same, **late.seen).returning(Shift.id)
     return lambda connection: int(connection.execute(made).scalar_one())
-
-
-def brief(error: BaseException) -> str:
-    """The first line of what an error says."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select, text
 
-from cagematch.models import Run, Size
+from cagematch.models import Run, StoredSize
 from cagematch.models.engine import insert_new, writing
 from cagematch.problems.outcome import Answer, Stop
 from cagematch.workers.messages.framing import Message
-from cagematch.workers.shards.leases import Claim, Planned
+from cagematch.workers.shards.leases import ClaimedShard, Planned
 from cagematch.workers.shards.verification import checked
 
-Row = dict[str, Any]
+RunRow = dict[str, Any]
 COLUMNS = ", ".join(f'"{column.name}"' for column in Run.__table__.columns if not column.primary_key)
 # PostgreSQL takes one document for less than it takes as many rows one by one, in the worker and in the server.
 INSERT_DOCUMENT = text(
@@ -29,7 +29,7 @@ COPIED = ("build_s", "solve_s", "cpu_s", "reference_s", "baseline_mib", "peak_mi
 class Recorder:
     """Turns a shard's answers into rows. It needs no database, which may be away."""
 
-    def __init__(self, claimed: Claim, worker_id: int, cores: list[int], threads: int) -> None:
+    def __init__(self, claimed: ClaimedShard, worker_id: int, cores: list[int], threads: int) -> None:
         self._claimed = claimed
         self._same = {
             "batch_id": claimed.batch_id,
@@ -39,7 +39,7 @@ class Recorder:
             "cores": ",".join(map(str, cores)),
         }
 
-    def row(self, run: Planned, answer: Message) -> Row:
+    def row(self, run: Planned, answer: Message) -> RunRow:
         """The row of an answer, with its size in words."""
         return (
             self._same
@@ -59,7 +59,7 @@ class Recorder:
             }
         )
 
-    def failed(self, run: Planned, detail: str) -> Row:
+    def failed(self, run: Planned, detail: str) -> RunRow:
         """The row of a run that could not be measured."""
         return self.row(run, {"answer": "unknown", "stop": "error", "wall_s": 0.0, "detail": detail})
 
@@ -71,7 +71,7 @@ class Sizes:
         self._engine = engine
         self._known: dict[str | None, int | None] = {None: None}
 
-    def numbered(self, rows: list[Row]) -> list[Row]:
+    def numbered(self, rows: list[RunRow]) -> list[RunRow]:
         """Rows as the table has them: each size's number in place of its words."""
         return [
             {name: row[name] for name in row if name != "size"} | {"size_id": self._id(row["size"])} for row in rows
@@ -83,13 +83,13 @@ class Sizes:
             counted = json.loads(told)
             totals = {name: sum(counted[name].values()) for name in ("variables", "constraints")}
             with writing(self._engine) as connection:
-                insert_new(connection, Size.__table__, [{"text": told} | totals])
-                number = connection.scalars(select(Size.id).where(Size.text == told)).one()
+                insert_new(connection, StoredSize.__table__, [{"text": told} | totals])
+                number = connection.scalars(select(StoredSize.id).where(StoredSize.text == told)).one()
             self._known[told] = number
         return self._known[told]
 
 
-def store(connection: Connection, rows: list[Row], shift_id: int) -> None:
+def store(connection: Connection, rows: list[RunRow], shift_id: int) -> None:
     """Insert the numbered rows of a shift; one that is there already stays as it is."""
     rows = [row | {"shift_id": shift_id} for row in rows]
     if rows and connection.dialect.name == "postgresql":

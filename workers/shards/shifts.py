@@ -10,7 +10,7 @@ from contextlib import suppress
 from celery.utils.log import get_logger
 
 from cagematch.models.engine import AWAY, writing
-from cagematch.problems.errors import SandboxError
+from cagematch.problems.errors import SandboxError, first_line
 from cagematch.problems.problem import Restore
 from cagematch.workers.backends import entry
 from cagematch.workers.configurations import configuration
@@ -18,8 +18,8 @@ from cagematch.workers.keeper.client import Job, KeeperClient
 from cagematch.workers.machine.topology import beside
 from cagematch.workers.queues.dispatch import enqueue, send
 from cagematch.workers.shards.conditions import Conditions
-from cagematch.workers.shards.leases import Claim, Planned, claim, configuration_of, planned, put_back, renew
-from cagematch.workers.shards.outbox import AGAIN_S, Outbox, brief
+from cagematch.workers.shards.leases import ClaimedShard, Planned, claim, configuration_of, planned, put_back, renew
+from cagematch.workers.shards.outbox import AGAIN_S, Outbox
 from cagematch.workers.shards.rows import Recorder
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.symmetry import permuted, restored
@@ -44,7 +44,7 @@ def work_on(shard_id: int, slots: Slots) -> None:
             return
         except AWAY as error:
             if not told:
-                log.warning("shard %s waits for the database: %s", shard_id, brief(error))
+                log.warning("shard %s waits for the database: %s", shard_id, first_line(error))
             told = True
             slots.stopping.wait(AGAIN_S)
 
@@ -55,7 +55,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
     if text is None:
         return
     threads = configuration(text).threads
-    shift: Shift | None = None
+    shift: ShiftRunner | None = None
     lost = False
     try:
         keeper = slots.keeper()
@@ -65,7 +65,9 @@ def _work_on(shard_id: int, slots: Slots) -> None:
             if claimed:
                 recorder = Recorder(claimed, slots.worker_id, cores, threads)
                 conditions = Conditions(claimed.batch_id, slots.worker_id, cores)
-                shift = Shift(claimed, keeper, slots, recorder, Outbox(slots.engine, claimed, conditions, slots.spool))
+                shift = ShiftRunner(
+                    claimed, keeper, slots, recorder, Outbox(slots.engine, claimed, conditions, slots.spool)
+                )
                 shift.work()
         keeper.release()
     except AWAY:
@@ -85,7 +87,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
         _give_back(shift, slots, lost=lost)
 
 
-def _give_back(shift: Shift, slots: Slots, *, lost: bool) -> None:
+def _give_back(shift: ShiftRunner, slots: Slots, *, lost: bool) -> None:
     """Put a shard back that has something left, as soon as the database is there; a worker that stops tries once."""
     while not shift.outbox.stored:
         try:
@@ -97,13 +99,15 @@ def _give_back(shift: Shift, slots: Slots, *, lost: bool) -> None:
                 return
 
 
-class Shift:
+class ShiftRunner:
     """Runs a claimed shard until it is done, the shift is over, the worker stops, or the lease is lost.
 
     Where the solves' cores are all that there are, this thread and they take turns.
     """
 
-    def __init__(self, claimed: Claim, keeper: KeeperClient, slots: Slots, recorder: Recorder, outbox: Outbox) -> None:
+    def __init__(
+        self, claimed: ClaimedShard, keeper: KeeperClient, slots: Slots, recorder: Recorder, outbox: Outbox
+    ) -> None:
         self.claimed, self.outbox = claimed, outbox
         self._keeper, self._slots, self._recorder = keeper, slots, recorder
         self._family = entry(claimed.backend).family

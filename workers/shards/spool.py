@@ -20,8 +20,8 @@ from typing import Any
 from sqlalchemy import URL, make_url
 
 from cagematch.problems.errors import ServiceError
-from cagematch.workers.shards.leases import Lease
-from cagematch.workers.shards.rows import Row
+from cagematch.workers.shards.leases import ShardLease
+from cagematch.workers.shards.rows import RunRow
 
 SPOOL, MOST = "CAGEMATCH_SPOOL", "CAGEMATCH_SPOOL_MIB"
 MOST_MIB = 64
@@ -32,9 +32,9 @@ MIB = 1 << 20
 class Late:
     """What a lease left in the spool: its runs, the position that they reach, and what their host was like."""
 
-    lease: Lease
+    lease: ShardLease
     position: int
-    rows: list[Row]
+    rows: list[RunRow]
     seen: dict[str, Any]
 
 
@@ -69,11 +69,11 @@ class Spool:
         """All of its files."""
         return sorted(self.folder.glob("*.jsonl"))
 
-    def begin(self, lease: Lease) -> SpoolFile:
+    def begin(self, lease: ShardLease) -> SpoolFile:
         """Make the file of a lease."""
         self._make()
         made = SpoolFile(self, self.folder / f"{lease.token}.jsonl", "x+")
-        if not made.write({field.name: getattr(lease, field.name) for field in fields(Lease)}):
+        if not made.write({field.name: getattr(lease, field.name) for field in fields(ShardLease)}):
             made.remove()
             raise OSError(f"there is no room in {self.folder}")
         return made
@@ -110,7 +110,7 @@ class SpoolFile:
         """Whether this user wrote it: in a folder of others, they could make up results."""
         return os.fstat(self._file.fileno()).st_uid == os.geteuid()
 
-    def keep(self, position: int, rows: list[Row], seen: dict[str, Any]) -> bool:
+    def keep(self, position: int, rows: list[RunRow], seen: dict[str, Any]) -> bool:
         """Add runs; False where there is no room for them."""
         return self.write({"position": position, "rows": rows, "seen": seen})
 
@@ -140,7 +140,7 @@ class SpoolFile:
         if not kept:
             return None
         return Late(
-            Lease(**first), kept[-1]["position"], [row for line in kept for row in line["rows"]], kept[-1]["seen"]
+            ShardLease(**first), kept[-1]["position"], [row for line in kept for row in line["rows"]], kept[-1]["seen"]
         )
 
     def close(self) -> None:

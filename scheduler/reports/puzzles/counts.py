@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from cagematch.models import Configuration, Run
+from cagematch.models import Run, StoredConfiguration
 from cagematch.problems.outcome import Answer, Stop, Task
 from cagematch.scheduler.reports.puzzles.evidence import of_tasks, placed, short
 from cagematch.scheduler.reports.scope import Scope, over
@@ -51,10 +51,10 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
 def _counts(connection: Connection, covered: Scope) -> dict[int, Counts]:
     """What each configuration counted; of what broke a constraint, nothing."""
     query = (
-        over(select(Run.puzzle_id, Configuration.text, Run.answer, Run.count, Run.complete, Run.stop), covered)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        over(select(Run.puzzle_id, StoredConfiguration.text, Run.answer, Run.count, Run.complete, Run.stop), covered)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .where(Run.holds.is_not(False))
-        .order_by(Run.puzzle_id, Configuration.id)
+        .order_by(Run.puzzle_id, StoredConfiguration.id)
         .distinct()
     )
     found: defaultdict[int, Counts] = defaultdict(dict)

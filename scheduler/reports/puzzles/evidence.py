@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
-from cagematch.models import Batch, Configuration, Puzzle, PuzzleSet, Run, SetEntry
+from cagematch.models import Batch, PuzzleSet, Run, SetEntry, StoredConfiguration, StoredPuzzle
 from cagematch.problems.outcome import Outcome, Task, Word, verdict, word
 from cagematch.scheduler.reports.scope import Scope, over, sets_covered
 from cagematch.scheduler.reports.table import Cell
@@ -87,11 +87,11 @@ def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, 
 def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, Claims]:
     """What each configuration says of each puzzle, as far as one run can tell."""
     query = (
-        over(select(Run.puzzle_id, Configuration.text, *OUTCOME), covered)
+        over(select(Run.puzzle_id, StoredConfiguration.text, *OUTCOME), covered)
         .join(Batch, Batch.id == Run.batch_id)
-        .join(Configuration, Configuration.id == Run.configuration_id)
+        .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
         .where(Run.puzzle_id.in_(puzzles))
-        .order_by(Run.puzzle_id, Configuration.id)
+        .order_by(Run.puzzle_id, StoredConfiguration.id)
         .distinct()
     )
     found: defaultdict[int, Claims] = defaultdict(dict)
@@ -116,9 +116,9 @@ def placed(
 ) -> dict[str, list[dict[str, Cell]]]:
     """Rows by puzzle, as rows by set in the order of the set, with the puzzle's place, label, kind and text."""
     query = (
-        select(PuzzleSet.name, SetEntry.position, SetEntry.label, Puzzle.id, Puzzle.kind, Puzzle.text)
+        select(PuzzleSet.name, SetEntry.position, SetEntry.label, StoredPuzzle.id, StoredPuzzle.kind, StoredPuzzle.text)
         .join(SetEntry, SetEntry.set_id == PuzzleSet.id)
-        .join(Puzzle, Puzzle.id == SetEntry.puzzle_id)
+        .join(StoredPuzzle, StoredPuzzle.id == SetEntry.puzzle_id)
         .where(PuzzleSet.id.in_(sets_covered(covered)), SetEntry.puzzle_id.in_(puzzles))
         .order_by(PuzzleSet.name, PuzzleSet.id.desc(), SetEntry.position)
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from cagematch.models import Puzzle, Run
+from cagematch.models import Run, StoredPuzzle
 from cagematch.problems.kinds import KINDS
 from cagematch.problems.outcome import Task, Word
 from cagematch.scheduler.reports.puzzles.evidence import Claims, by, claims, of_tasks, placed, short
@@ -69,9 +69,9 @@ def _best(covered: Scope) -> Select[*tuple[Any, ...]]:
     ).where(Run.holds.is_(True))
     first = ranked.subquery()
     return (
-        select(Run.puzzle_id, Run.changes, Run.solution, Puzzle.kind, Puzzle.text)
+        select(Run.puzzle_id, Run.changes, Run.solution, StoredPuzzle.kind, StoredPuzzle.text)
         .join(first, (first.c.id == Run.id) & (first.c.rank == 1))
-        .join(Puzzle, Puzzle.id == Run.puzzle_id)
+        .join(StoredPuzzle, StoredPuzzle.id == Run.puzzle_id)
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from cagematch.models import Base, Puzzle, PuzzleSet, SetEntry
+from cagematch.models import Base, PuzzleSet, SetEntry, StoredPuzzle
 from cagematch.models.engine import open_engine, reading, writing
 from cagematch.problems.errors import FileError, InputError
 from cagematch.scheduler.batches import puzzle_sets as loading
@@ -74,8 +74,8 @@ def faults(word: str) -> list[str]:
 
 def entries(engine: Engine, set_id: int) -> list[tuple[int, str, int, str]]:
     query = (
-        select(SetEntry.position, Puzzle.text, SetEntry.line, SetEntry.label)
-        .join(Puzzle, Puzzle.id == SetEntry.puzzle_id)
+        select(SetEntry.position, StoredPuzzle.text, SetEntry.line, SetEntry.label)
+        .join(StoredPuzzle, StoredPuzzle.id == SetEntry.puzzle_id)
         .where(SetEntry.set_id == set_id)
         .order_by(SetEntry.position)
     )
@@ -360,15 +360,15 @@ class TestSets:
         set_id = store_set(engine, found)
 
         assert entries(engine, set_id) == [(0, P, 2, "first"), (1, Q, 3, ""), (2, P, 4, "again")]
-        assert (count(engine, Puzzle), found.distinct) == (2, 2)
+        assert (count(engine, StoredPuzzle), found.distinct) == (2, 2)
 
     def test_fingerprints_are_those_of_the_puzzles(self, file, engine):
-        from cagematch.problems.problem import Puzzle as Told
+        from cagematch.problems.problem import Puzzle
 
         store_set(engine, loaded(file(P)))
 
         with reading(engine) as connection:
-            assert connection.scalar(select(Puzzle.fingerprint)) == Told("sudoku", P).fingerprint
+            assert connection.scalar(select(StoredPuzzle.fingerprint)) == Puzzle("sudoku", P).fingerprint
 
     def test_the_same_file_is_the_same_set(self, file, engine):
         word = file(f"{P}\n{Q}\n")
@@ -383,7 +383,7 @@ class TestSets:
         second = store_set(engine, loaded(file(other)))
 
         assert first != second
-        assert count(engine, Puzzle) == 2
+        assert count(engine, StoredPuzzle) == 2
         assert [text for _, text, _, _ in entries(engine, second)] == re.findall(r"[0-9.]{81}", other)
 
     def test_the_same_puzzles_under_another_name_are_another_set(self, file, engine):
@@ -404,7 +404,7 @@ class TestSets:
         assert [text for _, text, _, _ in entries(engine, set_id)] == wanted
         assert [position for position, _, _, _ in entries(engine, set_id)] == list(range(11))
         assert noticed == [(3, 11), (6, 11), (9, 11), (11, 11)]
-        assert count(engine, Puzzle) == len(set(wanted))
+        assert count(engine, StoredPuzzle) == len(set(wanted))
 
     def test_a_set_is_not_ready_before_its_last_chunk_is_in(self, file, engine, monkeypatch):
         monkeypatch.setattr(loading, "CHUNK", 1)

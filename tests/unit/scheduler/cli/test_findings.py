@@ -10,7 +10,7 @@ from bench import ERROR, NONE, SOLVED, TIMEOUT, Bench, Came, drawn, made, rows
 from rich.console import Console
 from sqlalchemy import insert, update
 
-from cagematch.models import Puzzle, Run, Size
+from cagematch.models import Run, StoredPuzzle, StoredSize
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.cli.findings import findings
@@ -153,7 +153,7 @@ def test_counts_that_differ_come_first_with_who_counted_what(bench):
 def test_repairs_tell_the_fewest_changes_and_the_cells(bench):
     batch = bench.batch([bench.set("broken", [1, 2, 3])], task="repair")
     with writing(bench.engine) as connection:
-        connection.execute(update(Puzzle).values(text="2" + FULL[1:8] + "........"))
+        connection.execute(update(StoredPuzzle).values(text="2" + FULL[1:8] + "........"))
     slow = repaired(2, OTHER, complete=False, stop="timeout")
     bench.runs(batch, "cp-sat", {1: (repaired(1), 1), 2: (slow, 1), 3: (NONE, 1)})
     bench.runs(batch, "scip", {1: (slow, 1), 2: (TIMEOUT, 1), 3: (TIMEOUT, 1)})
@@ -230,7 +230,7 @@ def test_the_size_of_models_is_told_as_a_range_where_puzzles_differ(bench):
     ]
     with writing(bench.engine) as connection:
         for number, text in enumerate(texts, start=1):
-            connection.execute(insert(Size).values(id=number, text=text, variables=81, constraints=number))
+            connection.execute(insert(StoredSize).values(id=number, text=text, variables=81, constraints=number))
             connection.execute(update(Run).where(Run.puzzle_id == number).values(size_id=number))
 
     (row,) = bench.tables()[0].rows

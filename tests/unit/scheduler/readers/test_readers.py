@@ -8,21 +8,21 @@ from cases import cases
 from cagematch.problems.errors import InputError
 from cagematch.problems.kinds import sudoku
 from cagematch.scheduler.readers import READERS, grid, lines, reader_for
-from cagematch.scheduler.readers.entries import Entry, Misread
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry
 
 P = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 ROWS = [P[at : at + 9] for at in range(0, 81, 9)]
 SHAPED = cases("small", "nine", "large")
 
 
-def read(text: str, form: str | None = None) -> list[Entry | Misread]:
+def read(text: str, form: str | None = None) -> list[PuzzleEntry | Misread]:
     content = text.split("\n")
     return list(reader_for(content, form).read(content))
 
 
-def read_one(text: str) -> Entry:
+def read_one(text: str) -> PuzzleEntry:
     (entry,) = read(text)
-    assert isinstance(entry, Entry), entry
+    assert isinstance(entry, PuzzleEntry), entry
     return entry
 
 
@@ -227,7 +227,7 @@ class TestGrids:
     def test_a_heading_is_told_and_the_grid_below_it_read(self):
         found = read("\n".join(["Grid 01", *ROWS, "Grid 02", *ROWS]), "grid")
 
-        assert [type(one) for one in found] == [Misread, Entry, Misread, Entry]
+        assert [type(one) for one in found] == [Misread, PuzzleEntry, Misread, PuzzleEntry]
         assert found[0].message == "found 'Grid 01', expected a row of a grid (labels start with #)"
 
     @pytest.mark.parametrize("width", [1, 5, 7, 11, 40])

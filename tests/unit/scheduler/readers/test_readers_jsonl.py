@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cagematch.scheduler.readers import READERS, grid, jsonl, lines, reader_for
-from cagematch.scheduler.readers.entries import Entry, Misread, Told
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told
 
 CAGES = '{"cages": [], "id": "one"}'
 
@@ -20,9 +20,9 @@ def test_an_object_is_a_puzzle_with_its_place_and_label():
     content = ["# a comment", "  " + CAGES + "  ", "", '{"label": 7, "id": "no"}', "{}"]
 
     assert list(jsonl.read(content)) == [
-        Entry(2, 3, CAGES, "one"),
-        Entry(4, 1, '{"label": 7, "id": "no"}', "7"),
-        Entry(5, 1, "{}", ""),
+        PuzzleEntry(2, 3, CAGES, "one"),
+        PuzzleEntry(4, 1, '{"label": 7, "id": "no"}', "7"),
+        PuzzleEntry(5, 1, "{}", ""),
     ]
 
 
@@ -35,9 +35,9 @@ def test_an_object_may_have_the_puzzle_as_a_text():
     ]
 
     assert list(jsonl.read(content)) == [
-        Entry(1, 29, "1..2", "1..2"),
-        Entry(2, 1, "3..4", "", ((2, 1),) * 4, "latin"),
-        Entry(3, 1, content[2], ""),
+        PuzzleEntry(1, 29, "1..2", "1..2"),
+        PuzzleEntry(2, 1, "3..4", "", ((2, 1),) * 4, "latin"),
+        PuzzleEntry(3, 1, content[2], ""),
         Misread(4, None, '"puzzle" is null, expected a text'),
     ]
 

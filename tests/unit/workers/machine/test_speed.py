@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from cagematch.workers.machine import speed
-from cagematch.workers.machine.speed import FEW, ROUNDS, STANDS_S, Looks, look_s
+from cagematch.workers.machine.speed import FEW, ROUNDS, STANDS_S, SpeedProbe, look_s
 
 
 def test_a_look_is_told_as_what_all_the_rounds_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,7 @@ def test_two_runs_in_a_row_share_the_look_between_them(monkeypatch: pytest.Monke
     clock, looks = [0.0], count(1)
     monkeypatch.setattr(speed.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(speed, "look_s", lambda: float(next(looks)))
-    looking = Looks()
+    looking = SpeedProbe()
 
     assert (looking.before(), looking.after()) == (1.0, 2.0)
     clock[0] = 0.9 * STANDS_S

@@ -21,12 +21,12 @@ from cagematch.models import (
     BatchConfiguration,
     BatchPuzzle,
     BatchState,
-    Configuration,
     Host,
-    Puzzle,
     Run,
     Shard,
     ShardState,
+    StoredConfiguration,
+    StoredPuzzle,
     Worker,
 )
 from cagematch.models import Shift as ShiftRow
@@ -125,8 +125,10 @@ def make_batch(engine: Engine, *states: ShardState) -> None:
     worker |= {"schema": "0", "reference_s": 0.1, "started_at": 0.0, "heartbeat_at": now()}
     size = RUNS // len(states)
     with writing(engine) as connection:
-        connection.execute(insert(Puzzle), puzzle_rows)
-        connection.execute(insert(Configuration).values(id=1, text="backtracking", expanded="", backend="backtracking"))
+        connection.execute(insert(StoredPuzzle), puzzle_rows)
+        connection.execute(
+            insert(StoredConfiguration).values(id=1, text="backtracking", expanded="", backend="backtracking")
+        )
         connection.execute(insert(Batch).values(**batch))
         order = [{"batch_id": 1, "position": at, "puzzle_id": len(PUZZLES) - at} for at in range(len(PUZZLES))]
         connection.execute(insert(BatchPuzzle), order)
