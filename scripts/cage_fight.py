@@ -12,7 +12,6 @@ The exit code is 1 where one did not, or where a real solve came to harm.
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import statistics
 import sys
@@ -26,11 +25,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from hostile.keepers import EASY, HARD, collect, keeper_client, marked, named, puzzle  # noqa: E402
+from hostile.keepers import HARD, collect, job, keeper_client, marked, named, puzzle, submit  # noqa: E402
 
-from cagematch.workers.backends import entry  # noqa: E402
-from cagematch.workers.keeper.client import Job, KeeperClient, Limits  # noqa: E402
+from cagematch.workers.keeper.client import KeeperClient  # noqa: E402
 from cagematch.workers.machine.processes import usage  # noqa: E402
+from cagematch.workers.messages.protocol import BatchLimits  # noqa: E402
 
 POOLS = {"cp-sat": "cp-sat:workers=1", "legacy-cp": "legacy-cp", "mip": "scip"}
 DEEDS = {
@@ -47,11 +46,10 @@ DEEDS = {
     "words": "error",
 }
 HOSTILE = "hostile"
-LIMITS = Limits(0.2, 300, 0.1)
-ENOUGH = Limits(10.0, 300, 0.1)  # for deeds that are to come to their own end
-PATIENT = Limits(30.0, 2000)
+LIMITS = BatchLimits(0.2, 300, 0.1)
+ENOUGH = BatchLimits(10.0, 300, 0.1)  # for deeds that are to come to their own end
+PATIENT = BatchLimits(30.0, 2000)
 BACK_MIB = 64  # what the processes that stay may have more than before
-_numbers = itertools.count(1)
 
 
 @dataclass
@@ -70,19 +68,12 @@ class Told:
         return sorted(self.past)[-(-99 * len(self.past) // 100) - 1]
 
 
-def job(configuration: str, text: str = EASY) -> Job:
-    """A run of a configuration."""
-    name = configuration.partition(":")[0]
-    family = name if name == HOSTILE else entry(name).family  # the sandbox alone finds the hostile ones
-    return Job(next(_numbers), family, configuration, "sudoku", text, 1)
-
-
 def solves(keeper: KeeperClient, configuration: str) -> bool:
     """Whether a real solve is answered rightly."""
     jobs = [job(configuration, HARD)]
-    keeper.submit(jobs, PATIENT)
+    submit(keeper, jobs, PATIENT)
     (answer,) = collect(keeper, jobs)
-    return answer["stop"] == "finished" and puzzle(HARD).is_solution(answer["assignment"])
+    return answer.stop == "finished" and puzzle(HARD).is_solution(answer.assignment)
 
 
 class Neighbour(threading.Thread):
@@ -109,18 +100,18 @@ class Neighbour(threading.Thread):
 def one(keeper: KeeperClient, deed: str, real: str, told: Told) -> None:
     """A hostile run in a sandbox that is warm, and a real solve after it."""
     warm = [job(HOSTILE)]
-    keeper.submit(warm, PATIENT)
+    submit(keeper, warm, PATIENT)
     collect(keeper, warm)
     before = resident_mib()
     jobs = [job(f"{HOSTILE}:do={deed}")]
     started = time.monotonic()
     limits = LIMITS if DEEDS[deed] == "timeout" else ENOUGH
-    keeper.submit(jobs, limits)
+    submit(keeper, jobs, limits)
     (answer,) = collect(keeper, jobs)
     told.past.append(time.monotonic() - started - limits.time_s - limits.grace_s)
     told.left += len(marked()) - len(named("cagematch.workers.sandbox")) - len(named("cagematch.workers.keeper"))
     told.grown_mib = max(told.grown_mib, resident_mib() - before)
-    told.stops[answer["stop"]] += 1
+    told.stops[answer.stop] += 1
     told.harmed += not solves(keeper, real)
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rows import make_batch, make_worker, memory_app, messages, runs, shard
 from sqlalchemy import Engine, select, update
 
@@ -13,16 +14,19 @@ from cagematch.models import Batch, BatchState, Run, Shard, ShardState, Shift, S
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
+from cagematch.problems.outcome import Answer, Stop
 from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.workers.messages.protocol import RunAnswer
 from cagematch.workers.service.supervision import return_expired, take_up
-from cagematch.workers.shards.leases import ClaimedShard, Planned, claim, planned
+from cagematch.workers.shards.conditions import HostConditions
+from cagematch.workers.shards.leases import ClaimedShard, PlannedRun, claim, planned_runs
 from cagematch.workers.shards.outbox import settle, shift_of
-from cagematch.workers.shards.rows import Recorder
-from cagematch.workers.shards.spool import Late, Spool
+from cagematch.workers.shards.rows import Recorder, RunRow
+from cagematch.workers.shards.spool import Spool, SpooledRuns
 
 SOLVED = "1234341221434321"
-ANSWER = {"answer": "solution", "stop": "finished", "wall_s": 0.5, "assignment": [int(digit) for digit in SOLVED]}
-SEEN = {"seconds": 3.0, "steal": None, "pressure": None, "load": 0.5, "oversubscribed": False, "reference_s": 0.1}
+ANSWER = RunAnswer(1, Answer.SOLUTION, Stop.FINISHED, 0.5, assignment=[int(digit) for digit in SOLVED])
+SEEN = HostConditions(3.0, steal=None, pressure=None, load=0.5, oversubscribed=False, reference_s=0.1)
 
 
 @pytest.fixture
@@ -39,21 +43,21 @@ def claimed(engine: Engine) -> ClaimedShard:
     return found
 
 
-def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[dict]:
+def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[RunRow]:
     """Rows of the first runs of a shard."""
     recorder = Recorder(claimed, 1, [0], 1)
     with reading(engine) as connection:
         puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
-    return [recorder.row(Planned(at, 0, puzzles[at], "sudoku", SOLVED), ANSWER) for at in range(count)]
+    return [recorder.row(PlannedRun(at, 0, puzzles[at], "sudoku", SOLVED), ANSWER) for at in range(count)]
 
 
-def late(engine: Engine, claimed: ClaimedShard, count: int) -> Late:
-    return Late(claimed, count, rows(engine, claimed, count), SEEN)
+def late(engine: Engine, claimed: ClaimedShard, count: int) -> SpooledRuns:
+    return SpooledRuns(claimed, count, rows(engine, claimed, count), SEEN)
 
 
 def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> Path:
     """What a worker leaves that is lost: so many runs in each line."""
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     made, at = rows(engine, claimed, sum(parts)), 0
     for part in parts:
         assert file.keep(at + part, made[at : at + part], SEEN)
@@ -62,7 +66,7 @@ def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> P
     return file.path
 
 
-def settled(engine: Engine, found: Late) -> int:
+def settled(engine: Engine, found: SpooledRuns) -> int:
     settle(engine, found, shift_of(found))
     return len(runs(engine))
 
@@ -88,15 +92,15 @@ def test_when_the_lease_is_lost_runs_that_are_missing_go_in_and_the_next_leaves_
 ):
     lose(engine, claimed)
     another = claim(engine, claimed.shard_id, make_worker(engine))
-    first = rows(engine, claimed, 1)[0] | {"wall_s": 9.0}
-    assert settled(engine, Late(another, 1, [first], SEEN)) == 1
+    first = replace(rows(engine, claimed, 1)[0], wall_s=9.0)
+    assert settled(engine, SpooledRuns(another, 1, [first], SEEN)) == 1
 
     assert settled(engine, late(engine, claimed, 3)) == 3
 
     with reading(engine) as connection:
         assert connection.scalars(select(Run.wall_s).order_by(Run.puzzle_id)).all() == [9.0, 0.5, 0.5]
     assert shard(engine, claimed.shard_id).position == 1
-    assert [run.index for run in planned(engine, another)] == [3]
+    assert [run.index for run in planned_runs(engine, another)] == [3]
 
 
 def test_nothing_goes_into_a_cancelled_batch_and_what_is_missing_into_one_that_was_resumed(
@@ -143,11 +147,11 @@ def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(
 
     assert len(runs(engine)) == 2
     again = claim(engine, claimed.shard_id, make_worker(engine))
-    assert [run.index for run in planned(engine, again)] == [2, 3]
+    assert [run.index for run in planned_runs(engine, again)] == [2, 3]
 
 
 def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     file.keep(1, rows(engine, claimed, 1), SEEN)
 
     take_up(memory_app(engine), engine, spool)
@@ -158,7 +162,7 @@ def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spo
 
 
 def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: ClaimedShard):
-    spool.begin(claimed).close()
+    spool.create(claimed).close()
 
     take_up(memory_app(engine), engine, spool)
 
@@ -169,7 +173,7 @@ def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(
     engine: Engine, spool: Spool, claimed: ClaimedShard
 ):
     path = leave(engine, spool, claimed, 1)
-    path.write_text(path.read_text().replace('"configuration_id": 1', '"configuration_id": 999'))
+    path.write_text(path.read_text().replace('"configuration_id":1', '"configuration_id":999'))
 
     take_up(memory_app(engine), engine, spool)
     take_up(memory_app(engine), engine, spool)
@@ -202,12 +206,12 @@ def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spo
 
 
 def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool: Spool, claimed: ClaimedShard):
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     made = rows(engine, claimed, 2)
     assert file.keep(1, made[:1], SEEN)
     before = file.path.read_bytes()
 
-    spool.most = len(before) + 10
+    spool.limit_bytes = len(before) + 10
     assert not file.keep(2, made[1:], SEEN)
 
     assert file.path.read_bytes() == before
@@ -224,7 +228,7 @@ def test_databases_have_folders_of_their_own_whoever_connects(spool: Spool):
 def test_a_spool_that_cannot_be_written_or_makes_no_sense_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("CAGEMATCH_SPOOL", str(tmp_path / "file"))
-    with pytest.raises(ServiceError, match="set CAGEMATCH_SPOOL to a folder of your own"):
+    with pytest.raises(ServiceError, match="set CAGEMATCH_SPOOL to a folder that you may write to"):
         Spool("sqlite:///x.db").require()
 
     monkeypatch.setenv("CAGEMATCH_SPOOL_MIB", "much")

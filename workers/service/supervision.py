@@ -26,7 +26,7 @@ from cagematch.workers.connections import MARKER
 from cagematch.workers.machine.host import host_name
 from cagematch.workers.queues.dispatch import enqueue, lost, queue_lengths, send
 from cagematch.workers.queues.gate import listen
-from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, put_back
+from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, return_to_queue
 from cagematch.workers.shards.outbox import settle, shift_of
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.spool import Spool, SpoolFile
@@ -135,7 +135,7 @@ def _take(connection: Connection, duty: str, owner: str, term_s: float) -> bool:
 def take_up(app: Celery, engine: Engine, spool: Spool) -> None:
     """Store what lost workers of this host left in the spool, and put the shards back that they still hold."""
     for path in spool.files():
-        if file := spool.left(path):
+        if file := spool.abandoned(path):
             try:
                 _take_up(app, engine, file)
             finally:
@@ -153,7 +153,7 @@ def _take_up(app: Celery, engine: Engine, file: SpoolFile) -> None:
         return
     if late:
         log.warning("%s runs of a lost worker were in the spool; the database has them now", len(late.rows))
-        if put_back(engine, late.lease, lost=False):
+        if return_to_queue(engine, late.lease, lost=False):
             send(app, [(late.lease.shard_id, late.lease.queue)])
     file.remove()
 
