@@ -234,3 +234,35 @@ def test_a_spool_that_cannot_be_written_or_makes_no_sense_is_said(tmp_path: Path
     monkeypatch.setenv("CAGEMATCH_SPOOL_MIB", "much")
     with pytest.raises(ServiceError, match="'much'; expected a whole number of MiB"):
         Spool("sqlite:///x.db")
+
+
+# What release 0.1.0 wrote, with its spaces and without the columns that a solve does not fill.
+OLD_LEASE = '{"shard_id": %d, "token": "%s", "batch_id": %d, "created_at": %r, "queue": "other", "stop": 4}'
+OLD_LINE = (
+    '{"position": 1, "rows": [{"batch_id": %d, "configuration_id": 1, "worker_id": 1, "threads": 1, "cores": "0", '
+    '"build_s": null, "solve_s": null, "cpu_s": null, "reference_s": null, "baseline_mib": null, "peak_mib": null, '
+    '"signal": null, "holds": true, "solution": "1234341221434321", "verified": 1, "puzzle_id": %d, "repeat": 0, '
+    '"seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.25, "size": null, "counters": null, "detail": "", '
+    '"finished_at": 1790000000.5}], "seen": {"seconds": 3.0, "steal": null, "pressure": 0.25, "load": 0.5, '
+    '"oversubscribed": false, "reference_s": 0.1}}'
+)
+
+
+def test_a_file_of_the_first_release_is_stored(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    with reading(engine) as connection:
+        puzzle = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).first()
+    spool.folder.mkdir(parents=True)
+    lease = OLD_LEASE % (claimed.shard_id, claimed.token, claimed.batch_id, claimed.created_at)
+    (spool.folder / "old.jsonl").write_text(f"{lease}\n{OLD_LINE % (claimed.batch_id, puzzle)}\n")
+
+    take_up(memory_app(engine), engine, spool)
+
+    with reading(engine) as connection:
+        assert connection.execute(select(Run.wall_s, Run.holds, Run.verified, Run.second)).one() == (
+            0.25,
+            True,
+            1,
+            None,
+        )
+        assert connection.scalars(select(Shift.pressure)).one() == 0.25
+    assert shard(engine, claimed.shard_id).position == 1
