@@ -6,11 +6,11 @@ from pathlib import Path
 
 RESULTS = Path(__file__).with_name("results.md")
 EVERYTHING = "Everything"
-HEAD = """# The last committed runs
+HEAD = """# The latest committed results
 
-Each figure: the median of the pairs, the lowest and highest, what is wanted; then the median rate of either side with
-its command. [README.md](README.md) says how they are measured. A section that names figures was measured after the
-first, and counts for them.
+Each figure has the median of the pairs, the lowest and highest ratio, and the target. The next two lines have the
+median rate of each side and its command. [README.md](README.md) describes the measurement. A section for some figures
+is newer than the first section and replaces its values.
 """
 MARK = "\n## "
 

@@ -1,4 +1,4 @@
-"""The walk-throughs of CONTRIBUTING.md, as written: their files are made, their changes applied, their commands run."""
+"""The walk-throughs of CONTRIBUTING.md: create their files, apply their changes, run their commands."""
 
 from __future__ import annotations
 
@@ -15,20 +15,32 @@ from commanding import ROOT, make_scheduler
 pytestmark = pytest.mark.slow
 
 BLOCK = re.compile(r"^```(?P<language>\w+) ?(?P<path>\S*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
-# What `make test` and `scheduler` need of the tree.
-PARTS = ("problems", "models", "migrations", "workers", "scheduler", "puzzles", "tests", "pyproject.toml", "README.md")
+# The parts of the tree that `make test` and `scheduler` need.
+PARTS = (
+    "src",
+    "problems",
+    "models",
+    "migrations",
+    "workers",
+    "scheduler",
+    "puzzles",
+    "benchmarks",
+    "tests",
+    "pyproject.toml",
+    "README.md",
+)
 
 
 def change(path: Path, lines: list[str]) -> None:
-    """Apply a difference: what it shows of the file must stand there just once."""
+    """Apply a diff whose old lines must occur exactly once in the file."""
     before, after = ("\n".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
     text = path.read_text()
-    assert text.count(before) == 1, f"{path} has not once, but {text.count(before)} times:\n{before}"
+    assert text.count(before) == 1, f"{path}: {text.count(before)} matches, expected 1, of\n{before}"
     path.write_text(text.replace(before, after))
 
 
-def spoken(command: str) -> list[str]:
-    """The words of a command; for `make test` what it runs, as it would make an environment first."""
+def arguments(command: str) -> list[str]:
+    """The arguments of a command; for `make test`, of the pytest command inside, which needs no new environment."""
     words = shlex.split(command)
     if words[:2] == ["make", "test"]:
         return [sys.executable, "-m", "pytest", "-q", "-x", *shlex.split(words[2].removeprefix("ARGS="))]
@@ -43,15 +55,16 @@ def tree(tmp_path: Path) -> Path:
     copy.mkdir()
     for part in map(ROOT.joinpath, PARTS):
         if part.is_dir():
-            shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(part, copy / part.name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(part, copy)
     return copy
 
 
-def test_the_walk_throughs_come_out_as_written(tree: Path):
-    told: list[str] = []
-    environment = make_scheduler(tree).environment | {"PYTHONPATH": str(tree), "COLUMNS": "200"}
+def test_walkthroughs(tree: Path):
+    """Every block of CONTRIBUTING.md applies and runs as printed."""
+    outputs: list[str] = []
+    environment = make_scheduler(tree).environment | {"PYTHONPATH": str(tree / "src"), "COLUMNS": "200"}
 
     for block in BLOCK.finditer((ROOT / "CONTRIBUTING.md").read_text()):
         path, body = tree / block["path"], block["body"]
@@ -63,12 +76,12 @@ def test_the_walk_throughs_come_out_as_written(tree: Path):
         else:
             for command in body.splitlines():
                 done = subprocess.run(
-                    spoken(command), cwd=tree, env=environment, capture_output=True, text=True, check=False
+                    arguments(command), cwd=tree, env=environment, capture_output=True, text=True, check=False
                 )
                 assert done.returncode == 0, f"{command}\n{done.stdout[-5000:]}{done.stderr[-5000:]}"
-                told.append(done.stdout)
+                outputs.append(done.stdout)
 
-    conforming, compared, kind, solved, counted, reported = told
+    conforming, compared, kind, solved, counted, reported = outputs
     assert re.search(r"\d{3,} passed", conforming)
     assert "6 of 6 runs (6 solved)" in compared
     assert re.search(r"\d{3,} passed", kind)
