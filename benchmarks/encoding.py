@@ -1,6 +1,7 @@
-"""Encodings of the messages between worker, keeper and sandbox, compared on a 9×9 Sudoku: ``python -m benchmarks.encoding``.
+"""Encodings of the messages between worker, keeper and sandbox: ``python -m benchmarks.encoding``.
 
-Each encoding takes a request and an answer through one encode and one decode, in turns, in one process.
+The messages are those of a 9×9 Sudoku. Each encoding takes a request and an answer through one encode and one decode,
+in turns, in one process.
 """
 
 from __future__ import annotations

@@ -242,9 +242,9 @@ OLD_LINE = (
     '{"position": 1, "rows": [{"batch_id": %d, "configuration_id": 1, "worker_id": 1, "threads": 1, "cores": "0", '
     '"build_s": null, "solve_s": null, "cpu_s": null, "reference_s": null, "baseline_mib": null, "peak_mib": null, '
     '"signal": null, "holds": true, "solution": "1234341221434321", "verified": 1, "puzzle_id": %d, "repeat": 0, '
-    '"seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.25, "size": null, "counters": null, "detail": "", '
-    '"finished_at": 1790000000.5}], "seen": {"seconds": 3.0, "steal": null, "pressure": 0.25, "load": 0.5, '
-    '"oversubscribed": false, "reference_s": 0.1}}'
+    '"seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.25, "size": null, "counters": null, '
+    '"detail": "", "finished_at": 1790000000.5}], "seen": {"seconds": 3.0, "steal": null, "pressure": 0.25, '
+    '"load": 0.5, "oversubscribed": false, "reference_s": 0.1}}'
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cagematch.problems.outcome import Stop
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
@@ -18,8 +18,7 @@ NS_PER_S = 1e9
 WARM_UP_S = 5.0  # the least limit of a warm-up: it imports libraries, which may take longer than a run
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One sample of a run in flight.
 
     Attributes

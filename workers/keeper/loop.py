@@ -8,11 +8,11 @@ When the worker goes away, the keeper kills and reaps all its descendants and en
 from __future__ import annotations
 
 import select
-import shutil
 import socket
 import time
 
 from cagematch.workers.keeper.pending_runs import PendingRuns
+from cagematch.workers.keeper.sandbox_process import remove_folder
 from cagematch.workers.keeper.supervision import TICK_S, RunSupervisor
 from cagematch.workers.machine.cores import Leases, PeerGone, locks_folder
 from cagematch.workers.machine.orphans import end_orphans
@@ -63,7 +63,7 @@ class Keeper:
         finally:
             end_all()
             self._runs.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_folder(self._folder)
 
     def _wait(self) -> bool:
         """Wait for the worker; with a run in flight for one tick at most, or until the last answer arrives.

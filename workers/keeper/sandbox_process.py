@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -26,6 +25,7 @@ STDERR_PIPE = 1 << 20  # bytes; a solver that prints a lot must not wait for the
 READ = 1 << 16  # bytes
 # One thread per solve: libraries must not start helper threads on their own.
 QUIET_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_numbers = itertools.count(1)
 UNSETTABLE = {signal.SIGKILL, signal.SIGSTOP}
 
 
@@ -43,7 +43,8 @@ class SandboxProcess:
     def __init__(self, cores: Collection[int], folder: str) -> None:
         self.warmed: set[str] = set()
         self.waited_for_s = time.monotonic()
-        self._folder = tempfile.mkdtemp(dir=folder)
+        self._folder = f"{folder}/{next(_numbers)}"
+        os.mkdir(self._folder, 0o700)  # noqa: PTH102 - pathlib would slow the keeper's start
         self._frames = FrameReader()
         self._settings: BatchSettings | None = None  # the last that it was sent
         self._unsent = bytearray()
@@ -137,7 +138,14 @@ class SandboxProcess:
         self.page.close()
         if self._group:
             self._group.remove()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_folder(self._folder)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder with its contents, as far as possible."""
+    from shutil import rmtree  # loads the compression libraries, which would slow the keeper's start
+
+    rmtree(folder, ignore_errors=True)
 
 
 def _start(descriptors: list[int], environment: dict[str, str]) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SIZE = mmap.PAGESIZE
 _RUN = struct.Struct("=qqqq")  # number, started (monotonic ns), CPU ns used before, warm-up?
@@ -19,8 +19,7 @@ _OTHERS = struct.Struct("=qq")  # number, peak KiB
 _OTHERS_AT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(NamedTuple):
     """A run in flight.
 
     Attributes
