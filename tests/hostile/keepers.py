@@ -15,7 +15,7 @@ import pytest
 
 from cagematch.problems.problem import Problem
 from cagematch.workers.keeper.client import Job, KeeperClient, Limits
-from cagematch.workers.machine.processes import everybody
+from cagematch.workers.machine.procfs import process_ids
 from cagematch.workers.sandbox.solving import problem_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -104,7 +104,7 @@ def puzzle(text: str = EASY) -> Problem:
 def marked(value: str | None = None) -> list[int]:
     """The living processes that were started with this test's mark, this one apart."""
     mark = f"{MARK}={value or os.environ[MARK]}".encode()
-    return [pid for pid in everybody() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
+    return [pid for pid in process_ids() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
 
 
 def named(module: str) -> list[int]:

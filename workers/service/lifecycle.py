@@ -20,10 +20,10 @@ from cagematch.models.engine import open_engine
 from cagematch.models.schema import require_current
 from cagematch.problems.errors import CagematchError, ServiceError, first_line
 from cagematch.workers.connections import MARKER, Connections, without_password
-from cagematch.workers.machine.cgroups import make_room
+from cagematch.workers.machine.cgroups import move_to_own_group
 from cagematch.workers.machine.cores import require_locks
 from cagematch.workers.machine.orphans import end_orphans
-from cagematch.workers.machine.topology import settle
+from cagematch.workers.machine.topology import move_off_leased_cores
 from cagematch.workers.queues.pools import installed, pools_of_queues
 from cagematch.workers.service.supervision import Supervisor
 from cagematch.workers.shards.slots import Slots
@@ -84,8 +84,8 @@ def start(app: Celery, worker: Any) -> None:
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
         check_broker(app)
-    settle()
-    make_room()
+    move_off_leased_cores()
+    move_to_own_group()
     require_locks()
     end_orphans()
     queues = list(app.amqp.queues.consume_from)

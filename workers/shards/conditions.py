@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, update
 
 from cagematch.models import Shift
 from cagematch.models.base import now
-from cagematch.workers.machine.counters import Health
+from cagematch.workers.machine.counters import KernelCounters
 
 KEPT = ("seconds", "steal", "pressure", "load", "oversubscribed")
 
@@ -20,7 +20,7 @@ class Conditions:
     def __init__(self, batch_id: int, worker_id: int, cores: list[int]) -> None:
         self._same = {"batch_id": batch_id, "worker_id": worker_id}
         self._cores, self._references_s = cores, list[float]()
-        self._began = Health.read(cores)
+        self._began = KernelCounters.read(cores)
         self._id: int | None = None
 
     def note(self, reference_s: float | None) -> None:
@@ -40,6 +40,6 @@ class Conditions:
 
     def seen(self) -> dict[str, Any]:
         """What the host was like up to now."""
-        strain = asdict(Health.read(self._cores).since(self._began))
+        strain = asdict(KernelCounters.read(self._cores).since(self._began))
         ordered = sorted(self._references_s)
         return {name: strain[name] for name in KEPT} | {"reference_s": ordered[len(ordered) // 4] if ordered else None}

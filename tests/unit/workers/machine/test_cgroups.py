@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from hostile.keepers import files, until
 
-from cagematch.workers.machine.cgroups import _V1, _V2, MIB, MemoryGroup, make_room
+from cagematch.workers.machine.cgroups import _V1, _V2, MemoryGroup, move_to_own_group
 from cagematch.workers.machine.orphans import identity
 from cagematch.workers.machine.processes import TICKS
+from cagematch.workers.machine.units import BYTES_PER_MIB
 
 Caught = Callable[[str], tuple[subprocess.Popen[bytes], MemoryGroup]]
 
@@ -94,9 +95,9 @@ def test_version_1_limits_memory_and_swap_together(tmp_path: Path) -> None:
 
     group.limit(64)
 
-    assert group.way == "cgroup v1"
-    assert (tmp_path / "memory.limit_in_bytes").read_text() == str(64 * MIB)
-    assert (tmp_path / "memory.memsw.limit_in_bytes").read_text() == str(64 * MIB)
+    assert group.version == "cgroup v1"
+    assert (tmp_path / "memory.limit_in_bytes").read_text() == str(64 * BYTES_PER_MIB)
+    assert (tmp_path / "memory.memsw.limit_in_bytes").read_text() == str(64 * BYTES_PER_MIB)
     (tmp_path / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
     assert group.kills() == 3
 
@@ -106,8 +107,8 @@ def test_version_2_limits_memory_and_allows_no_swap(tmp_path: Path) -> None:
 
     group.limit(64)
 
-    assert group.way == "cgroup v2"
-    assert (tmp_path / "memory.max").read_text() == str(64 * MIB)
+    assert group.version == "cgroup v2"
+    assert (tmp_path / "memory.max").read_text() == str(64 * BYTES_PER_MIB)
     assert (tmp_path / "memory.swap.max").read_text() == "0"
     (tmp_path / "memory.events").write_text("low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n")
     assert group.kills() == 2
@@ -120,7 +121,7 @@ def test_a_worker_makes_room_in_a_group_of_version_2_that_it_has_for_itself(tmp_
         tmp_path / "root", {"a.scope/cgroup.procs": f"{os.getpid()}\n", "a.scope/cgroup.controllers": "memory"}
     )
 
-    make_room(root, own)
+    move_to_own_group(root, own)
 
     (made,) = root.glob("a.scope/cagematch-*")
     assert (made / "cgroup.procs").read_text() == str(os.getpid())
@@ -134,7 +135,7 @@ def test_a_group_with_others_in_it_or_without_the_controller_stays_as_it_is(
     own.write_text("0::/\n")
     root = files(tmp_path / "root", {"cgroup.procs": f"{others}{os.getpid()}\n", "cgroup.controllers": controllers})
 
-    make_room(root, own)
+    move_to_own_group(root, own)
 
     assert list(root.glob("cagematch-*")) == []
 
@@ -157,14 +158,14 @@ ROOM = """
 import os, subprocess, sys
 from pathlib import Path
 Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
-from cagematch.workers.machine.cgroups import MemoryGroup, make_room
-make_room()
+from cagematch.workers.machine.cgroups import MemoryGroup, move_to_own_group
+move_to_own_group()
 hog = [sys.executable, "-c", "import sys; sys.stdin.readline(); hog = bytearray(300 << 20)"]
 process = subprocess.Popen(hog, stdin=subprocess.PIPE)
 group = MemoryGroup.create(process.pid)
 group.limit(64)
 process.communicate(b"go")
-print(group.way, process.returncode, group.kills(), group._folder.parent)
+print(group.version, process.returncode, group.kills(), group._folder.parent)
 group.remove()
 """
 

@@ -57,7 +57,7 @@ def test_no_core_is_leased_twice_and_all_are_when_more_are_wanted(tmp_path: Path
     first, second, third = (Leases(tmp_path, [3, 5, 8]) for _ in range(3))
 
     assert (_take(first, 1, ours), _take(second, 2, ours)) == ([3], [5, 8])
-    assert not third._grab(1)
+    assert not third._lock_free(1)
     third.release()
     first.release()
     second.release()
@@ -66,7 +66,7 @@ def test_no_core_is_leased_twice_and_all_are_when_more_are_wanted(tmp_path: Path
 
 def _take(leases: Leases, count: int, peer: socket.socket) -> list[int]:
     """What `take` does where it need not wait; waiting uses signals that belong to the test runner."""
-    assert leases._grab(min(count, 3))
+    assert leases._lock_free(min(count, 3))
     return sorted(leases._held)
 
 
@@ -77,23 +77,23 @@ def test_a_lease_ends_with_its_holder(tmp_path: Path) -> None:
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"
         leases = Leases(tmp_path, [0, 1])
-        assert not leases._grab(1)
+        assert not leases._lock_free(1)
 
         holder.kill()
         holder.wait()
 
-        assert leases._grab(2)
+        assert leases._lock_free(2)
 
 
 def test_the_folder_is_for_everybody_and_another_s_stays_as_it_is(tmp_path: Path) -> None:
-    assert Leases(tmp_path / "a" / "locks", [0])._grab(1)
+    assert Leases(tmp_path / "a" / "locks", [0])._lock_free(1)
     assert (tmp_path / "a" / "locks").stat().st_mode & 0o7777 == 0o1777
     assert (tmp_path / "a" / "locks" / "core-0").stat().st_mode & 0o777 == 0o666
 
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(private)
-    assert Leases(tmp_path / "link", [0])._grab(1)
+    assert Leases(tmp_path / "link", [0])._lock_free(1)
     assert private.stat().st_mode & 0o7777 == 0o700
 
 
@@ -101,7 +101,7 @@ def test_a_folder_that_cannot_be_had_is_an_error_that_names_the_cure(tmp_path: P
     (tmp_path / "file").touch()
 
     with pytest.raises(SandboxError, match="set CAGEMATCH_LOCKS"):
-        Leases(tmp_path / "file", [0])._grab(1)
+        Leases(tmp_path / "file", [0])._lock_free(1)
 
 
 def test_a_core_is_leased_whole_whichever_of_its_threads_a_worker_may_use(tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_a_core_is_leased_whole_whichever_of_its_threads_a_worker_may_use(tmp_pa
     topology(machine, {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})
     lower, upper = (Leases(tmp_path / "locks", cores, machine) for cores in ([0, 1], [2, 3]))
 
-    assert lower._grab(1)
-    assert not upper._grab(2)
+    assert lower._lock_free(1)
+    assert not upper._lock_free(2)
 
     assert upper._held.keys() == {3}
     lower.release()
-    assert upper._grab(2)
+    assert upper._lock_free(2)

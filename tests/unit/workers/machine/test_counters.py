@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hostile.keepers import files, until
 
-from cagematch.workers.machine.counters import Health
+from cagematch.workers.machine.counters import KernelCounters
 
 STAT = """cpu  {user} 0 0 100 0 0 0 {steal} 0 0
 cpu0 {user} 0 0 0 0 0 0 {steal} 0 0
@@ -41,7 +41,7 @@ def test_steal_is_a_share_of_all_cores_or_of_those_that_were_leased(tmp_path: Pa
     machine(after, user=300, steal=100, running=1, total=0)
 
     for cores, expected in (([], 0.25), ([0], 0.25), ([1], None)):
-        strain = Health.read(cores, after).since(Health.read(cores, before))
+        strain = KernelCounters.read(cores, after).since(KernelCounters.read(cores, before))
         assert strain.steal == expected
 
 
@@ -50,10 +50,10 @@ def test_pressure_is_the_share_of_the_span_in_which_a_task_waited(tmp_path: Path
     before, after = tmp_path / "before", tmp_path / "after"
     machine(before, user=0, steal=0, running=1, total=1_000, pressure=pressure)
     machine(after, user=0, steal=0, running=1, total=1_000 + 10**12, pressure=pressure)
-    earlier = Health.read(root=before)
+    earlier = KernelCounters.read(root=before)
 
-    assert Health.read(root=before).since(earlier).pressure == 0.0
-    assert Health.read(root=after).since(earlier).pressure == 1.0
+    assert KernelCounters.read(root=before).since(earlier).pressure == 0.0
+    assert KernelCounters.read(root=after).since(earlier).pressure == 1.0
 
 
 def test_a_machine_is_oversubscribed_when_more_threads_are_ready_than_it_has(tmp_path: Path) -> None:
@@ -62,12 +62,12 @@ def test_a_machine_is_oversubscribed_when_more_threads_are_ready_than_it_has(tmp
     machine(busy, user=0, steal=0, running=4, total=0)
 
     for first, last, runnable in ((quiet, quiet, 2), (quiet, busy, 3), (busy, quiet, 3)):
-        strain = Health.read(root=last).since(Health.read(root=first))
+        strain = KernelCounters.read(root=last).since(KernelCounters.read(root=first))
         assert (strain.runnable, strain.oversubscribed, strain.load) == (runnable, runnable > 2, 1.5)
 
 
 def test_what_the_kernel_does_not_tell_is_missing(tmp_path: Path) -> None:
-    strain = Health.read(root=tmp_path).since(Health.read(root=tmp_path))
+    strain = KernelCounters.read(root=tmp_path).since(KernelCounters.read(root=tmp_path))
 
     assert (strain.steal, strain.pressure, strain.load, strain.runnable, strain.oversubscribed) == (None,) * 5
 
@@ -75,11 +75,11 @@ def test_what_the_kernel_does_not_tell_is_missing(tmp_path: Path) -> None:
 def test_spinners_beyond_the_cores_of_this_machine_show() -> None:
     spinners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        before = Health.read()
-        until(lambda: Health.read().since(before).oversubscribed)
+        before = KernelCounters.read()
+        until(lambda: KernelCounters.read().since(before).oversubscribed)
         if before.waiting_us is not None:
-            until(lambda: (Health.read().since(before).pressure or 0) > 0.1)
-        assert 0 <= (Health.read().since(before).steal or 0) <= 1
+            until(lambda: (KernelCounters.read().since(before).pressure or 0) > 0.1)
+        assert 0 <= (KernelCounters.read().since(before).steal or 0) <= 1
     finally:
         for spinner in spinners:
             spinner.kill()

@@ -11,16 +11,23 @@ import pytest
 from hostile.keepers import files, topology
 
 from cagematch.problems.errors import InputError
-from cagematch.workers.machine.topology import CORES, as_list, check_cores, one_of_each, siblings, usable_cores
+from cagematch.workers.machine.topology import (
+    CORES,
+    check_cores,
+    format_cores,
+    one_thread_per_core,
+    siblings,
+    usable_cores,
+)
 
 PAIRS = {thread: f"{thread % 4},{thread % 4 + 4}" for thread in range(8)}  # as most servers count
 NEIGHBOURS = {thread: f"{thread & ~1}-{thread | 1}" for thread in range(8)}  # as most laptops do
 SETTLED = """
 import os, sys
 from pathlib import Path
-from cagematch.workers.machine.topology import settle, usable_cores
-settle()
-settle()
+from cagematch.workers.machine.topology import move_off_leased_cores, usable_cores
+move_off_leased_cores()
+move_off_leased_cores()
 print(usable_cores(), sorted(os.sched_getaffinity(0)))
 """
 
@@ -39,7 +46,7 @@ print(usable_cores(), sorted(os.sched_getaffinity(0)))
 def test_siblings_are_one_core(tmp_path: Path, threads: dict[int, str], usable: list[int], expected: list[int]) -> None:
     topology(tmp_path, threads)
 
-    assert one_of_each(usable, tmp_path) == expected
+    assert one_thread_per_core(usable, tmp_path) == expected
 
 
 def test_the_siblings_of_this_machine_are_what_its_kernel_says() -> None:
@@ -74,13 +81,13 @@ def test_what_is_no_list_of_cores_is_refused(text: str) -> None:
 def test_a_core_that_is_not_there_is_refused_with_those_that_are() -> None:
     mine = os.sched_getaffinity(0)
 
-    check_cores(as_list(mine))
-    with pytest.raises(InputError, match=f"no core 4000 for this process; usable here: {as_list(mine)}"):
+    check_cores(format_cores(mine))
+    with pytest.raises(InputError, match=f"no core 4000 for this process; usable here: {format_cores(mine)}"):
         check_cores(f"{min(mine)},4000")
 
 
 def test_numbers_are_written_as_the_kernel_writes_them() -> None:
-    assert as_list({8, 0, 1, 2, 3, 11, 10}) == "0-3,8,10-11"
+    assert format_cores({8, 0, 1, 2, 3, 11, 10}) == "0-3,8,10-11"
 
 
 def test_a_worker_moves_off_the_cores_that_it_leases_where_it_has_others() -> None:
@@ -88,11 +95,11 @@ def test_a_worker_moves_off_the_cores_that_it_leases_where_it_has_others() -> No
     if len(mine) < 2:
         pytest.skip("one core only")
 
-    for listed, own in ((as_list(mine[1:]), mine[:1]), (as_list(mine), mine)):
+    for listed, own in ((format_cores(mine[1:]), mine[:1]), (format_cores(mine), mine)):
         environment = os.environ | {CORES: listed}
         command = [sys.executable, "-c", SETTLED]
         told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        leased = one_of_each(mine[1:] if own == mine[:1] else mine)
+        leased = one_thread_per_core(mine[1:] if own == mine[:1] else mine)
         assert told.stdout == f"{leased} {own}\n"
 
 
