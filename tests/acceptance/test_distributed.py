@@ -242,7 +242,7 @@ def test_half_a_configuration_is_refused(refused: Refused):
 
 @pytest.mark.parametrize("pool", ["solo", "processes"])
 def test_another_pool_of_celerys_is_refused(refused: Refused, pool: str):
-    refused("is refused: each slot is a thread", plain=("--pool", pool))
+    refused("expected threads: each slot is a thread", plain=("--pool", pool))
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_a_consumer_whose_connection_is_dead_connects_anew(place: Place):
 
         until(done(place, 2), 60)
     worker.terminate()
-    assert "nothing is heard: connecting anew" in worker.communicate(timeout=20)[1]
+    assert "the consumer is silent while messages wait; reconnecting" in worker.communicate(timeout=20)[1]
 
 
 # -- workers

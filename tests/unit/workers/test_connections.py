@@ -50,7 +50,7 @@ def test_an_address_that_can_be_read_in_two_ways_is_refused(monkeypatch, databas
     monkeypatch.setenv("CAGEMATCH_DATABASE_URL", database)
     monkeypatch.setenv("CAGEMATCH_BROKER_URL", broker)
 
-    with pytest.raises(ServiceError, match=r"CAGEMATCH_\w+_URL cannot be read; expected .* are written %40") as error:
+    with pytest.raises(ServiceError, match=r"CAGEMATCH_\w+_URL cannot be read; expected .* as %40") as error:
         find_connections()
 
     assert SECRET not in str(error.value)
