@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import pytest
 from chaos.relay import Relay
-from chaos.servers import Postgres, Redis, patiently
+from chaos.servers import Postgres, Redis, or_none
 from commanding import ROOT, make_scheduler, until
 from fleets import Fleet
 
@@ -106,7 +106,7 @@ def place(tmp_path: Path, missing: Callable[[str, str], NoReturn]) -> Iterator[P
 
 
 def done(place: Place, batch: int = 1) -> Callable[[], bool]:
-    return lambda: patiently(lambda: dict(place.fleet.rows("SELECT id, state FROM batch")).get(batch)) == "done"
+    return lambda: or_none(lambda: dict(place.fleet.rows("SELECT id, state FROM batch")).get(batch)) == "done"
 
 
 # -- PostgreSQL
@@ -198,7 +198,7 @@ def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
     place.submit(50, "--repeat", 2)
 
     for reached in (5, 15, 25, 40, 60):
-        until(lambda reached=reached: (patiently(place.stored) or 0) >= reached, 60)
+        until(lambda reached=reached: (or_none(place.stored) or 0) >= reached, 60)
         place.postgres.stop()
         place.postgres.start()
 
