@@ -12,21 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from cagematch.workers.machine.procfs import (
-    GONE,
-    PPID,
-    RSS,
-    STAT_BYTES,
-    STATE,
-    STIME_OF_REAPED,
-    THREADS,
-    UTIME,
-    environment_value,
-    is_alive,
-    parse_stat,
-    process_ids,
-    stat_fields,
-)
+from cagematch.workers.machine import procfs
+from cagematch.workers.machine.procfs import GONE, environment_value, process_ids, stat_fields
 from cagematch.workers.machine.units import BYTES_PER_KIB
 
 TICKS = os.sysconf("SC_CLK_TCK")  # Clock ticks per second, the unit of times in /proc.
@@ -99,7 +86,7 @@ def _lists_children() -> bool:
 
 def _parent(pid: int) -> int | None:
     fields = stat_fields(pid)
-    return int(fields[PPID]) if fields else None
+    return int(fields[procfs.PPID]) if fields else None
 
 
 def descendants(pid: int, spare: Collection[int] = ()) -> list[int]:
@@ -120,10 +107,10 @@ def usage(pid: int) -> Usage | None:
 
 
 def _usage(fields: list[bytes] | None) -> Usage | None:
-    if not fields or not is_alive(fields):
+    if not fields or not procfs.is_alive(fields):
         return None
-    used = sum(map(int, fields[UTIME:STIME_OF_REAPED])) / TICKS
-    return Usage(fields[STATE].decode(), used, int(fields[RSS]) * PAGE_KIB)
+    used = sum(map(int, fields[procfs.UTIME : procfs.STIME_OF_REAPED])) / TICKS
+    return Usage(fields[procfs.STATE].decode(), used, int(fields[procfs.RSS]) * PAGE_KIB)
 
 
 class Watched:
@@ -146,10 +133,10 @@ class Watched:
     def usage(self) -> Usage | None:
         """Return what the process uses, None when it has ended."""
         try:
-            fields = parse_stat(os.pread(self._stat, STAT_BYTES, 0))
+            fields = procfs.parse_stat(os.pread(self._stat, procfs.STAT_BYTES, 0))
         except GONE:
             return None
-        self._threads = int(fields[THREADS])
+        self._threads = int(fields[procfs.THREADS])
         return _usage(fields)
 
     def children(self) -> list[int]:
