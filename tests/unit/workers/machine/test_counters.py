@@ -1,4 +1,4 @@
-"""How well a machine was over a span, on this one and on machines as the kernel describes them."""
+"""The kernel's counters of contention, on this machine and on simulated ones."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def machine(
     )
 
 
-def test_steal_is_a_share_of_all_cores_or_of_those_that_were_leased(tmp_path: Path) -> None:
+def test_steal_is_a_share_of_the_given_cores(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     machine(before, user=0, steal=0, running=1, total=0)
     machine(after, user=300, steal=100, running=1, total=0)
 
     for cores, expected in (([], 0.25), ([0], 0.25), ([1], None)):
-        strain = KernelCounters.read(cores, after).since(KernelCounters.read(cores, before))
-        assert strain.steal == expected
+        contention = KernelCounters.read(cores, after).since(KernelCounters.read(cores, before))
+        assert contention.steal == expected
 
 
 @pytest.mark.parametrize("pressure", [HOST, GROUP])
-def test_pressure_is_the_share_of_the_span_in_which_a_task_waited(tmp_path: Path, pressure: str) -> None:
+def test_pressure_is_a_share_of_the_span(tmp_path: Path, pressure: str) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     machine(before, user=0, steal=0, running=1, total=1_000, pressure=pressure)
     machine(after, user=0, steal=0, running=1, total=1_000 + 10**12, pressure=pressure)
@@ -56,23 +56,25 @@ def test_pressure_is_the_share_of_the_span_in_which_a_task_waited(tmp_path: Path
     assert KernelCounters.read(root=after).since(earlier).pressure == 1.0
 
 
-def test_a_machine_is_oversubscribed_when_more_threads_are_ready_than_it_has(tmp_path: Path) -> None:
+def test_more_ready_threads_than_hardware_threads_are_oversubscription(tmp_path: Path) -> None:
     quiet, busy = tmp_path / "quiet", tmp_path / "busy"
-    machine(quiet, user=0, steal=0, running=3, total=0)  # the reader is one of them
+    machine(quiet, user=0, steal=0, running=3, total=0)  # One of them is the reader.
     machine(busy, user=0, steal=0, running=4, total=0)
 
     for first, last, runnable in ((quiet, quiet, 2), (quiet, busy, 3), (busy, quiet, 3)):
-        strain = KernelCounters.read(root=last).since(KernelCounters.read(root=first))
-        assert (strain.runnable, strain.oversubscribed, strain.load) == (runnable, runnable > 2, 1.5)
+        contention = KernelCounters.read(root=last).since(KernelCounters.read(root=first))
+        assert (contention.runnable, contention.oversubscribed, contention.load) == (runnable, runnable > 2, 1.5)
 
 
-def test_what_the_kernel_does_not_tell_is_missing(tmp_path: Path) -> None:
-    strain = KernelCounters.read(root=tmp_path).since(KernelCounters.read(root=tmp_path))
+def test_missing_counters_are_none(tmp_path: Path) -> None:
+    contention = KernelCounters.read(root=tmp_path).since(KernelCounters.read(root=tmp_path))
 
-    assert (strain.steal, strain.pressure, strain.load, strain.runnable, strain.oversubscribed) == (None,) * 5
+    for value in (contention.steal, contention.pressure, contention.load, contention.runnable):
+        assert value is None
+    assert contention.oversubscribed is None
 
 
-def test_spinners_beyond_the_cores_of_this_machine_show() -> None:
+def test_too_many_spinning_processes_are_detected() -> None:
     spinners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
         before = KernelCounters.read()
