@@ -13,7 +13,12 @@ pytest.importorskip("pip_audit")
 SCRIPT = ROOT / "scripts" / "audit.py"
 CLEAN = {"name": "attrs", "version": "26.1.0", "vulns": []}
 UNKNOWN = {"name": "ours", "skip_reason": "Dependency not found on PyPI and could not be audited: ours (1.0)"}
-VULNERABILITY = {"id": "PYSEC-2021-421", "fix_versions": ["2.9.1"], "aliases": ["CVE-2021-42771"], "description": "Babel …"}
+VULNERABILITY = {
+    "id": "PYSEC-2021-421",
+    "fix_versions": ["2.9.1"],
+    "aliases": ["CVE-2021-42771"],
+    "description": "Babel …",
+}
 
 
 @pytest.fixture
