@@ -41,7 +41,7 @@ def figures() -> Iterator[Figure]:
 
 
 def medians(word: str, wanted: tuple[str, ...] = (), rounds: int = ROUNDS) -> dict[str, float]:
-    """Return the median build time in seconds, by interface and for ours.
+    """Return the median build time in seconds, by interface; the key `OURS` is the backend's own.
 
     The measurement runs in a new process, as solver libraries may conflict within one.
 

@@ -48,7 +48,7 @@ def _pipeline(seconds: float, word: str, services: Services | None) -> Contest:
 
 
 def _plain(seconds: float, services: Services) -> Contest:
-    """Both sides run for about the same time, so ours gets more runs."""
+    """Both sides run for about the same time, so the faster pipeline gets more runs."""
     word, name = "cp-min-size", "easy"
     pace = bare.rate(word, name, 10 * PACE_REPEATS)
     mine, plain = _repeats(seconds, pace, name), _repeats(seconds, pace / 3, name)

@@ -16,7 +16,7 @@ REDIS = "redis://127.0.0.1:6379/9"
 POSTGRESQL = "postgresql+psycopg://postgres@127.0.0.1:5432/test"
 OWN_DATABASE = "cagematch_benchmark"
 OWN_NUMBER = 13  # The number of our Redis database.
-MARKER = "cagematch:benchmark"  # A key that marks the Redis database as ours to clear.
+MARKER = "cagematch:benchmark"  # A key that marks the Redis database as one that the benchmarks may clear.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def find_services() -> Services | None:
     Raises
     ------
     SystemExit
-        The Redis database contains keys that are not ours.
+        The Redis database contains keys of another program.
     """
     broker = make_url(os.environ.get("CAGEMATCH_TEST_REDIS_URL", REDIS)).set(database=str(OWN_NUMBER))
     address = broker.render_as_string(hide_password=False)
@@ -66,7 +66,7 @@ def find_services() -> Services | None:
         return None
     if foreign:
         raise SystemExit(
-            f"Redis database {OWN_NUMBER} contains foreign keys, which the benchmark would delete; "
+            f"Redis database {OWN_NUMBER} contains keys of another program, which the benchmark would delete; "
             "set CAGEMATCH_TEST_REDIS_URL to another server"
         )
     database = make_url(_server()).set(database=OWN_DATABASE).render_as_string(hide_password=False)

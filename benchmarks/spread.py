@@ -144,7 +144,7 @@ def run(regime: Regime, number: int, options: argparse.Namespace, folder: Path) 
 
     All runs share one database, which then has the best speed of the host as the bound for disturbed runs.
     """
-    locks = folder / ("locks" if regime.leases else "locks of its own")
+    locks = folder / ("locks" if regime.leases else "separate locks")
     solvers = [word for text in CONFIGURATIONS for word in ("-s", text)]
     sizes = ["--limit", str(options.puzzles), "--repeat", str(options.repeat), *regime.options(number)]
     name = f"{regime.name}, {number}"

@@ -241,8 +241,8 @@ def test_a_redis_restarted_empty_stops_nothing(place: Place):
     assert [worker.poll() for worker in workers] == [None, None]
 
 
-def test_a_consumer_whose_connection_is_dead_connects_anew(place: Place):
-    """What a network leaves behind that dropped its connections without a word: both ends believe in them."""
+def test_a_silent_consumer_reconnects(place: Place):
+    """A network failure can drop a connection without closing it at either end."""
     with Relay(place.redis.port) as relay:
         place.fleet.command.environment["CAGEMATCH_BROKER_URL"] = f"redis://127.0.0.1:{relay.port}/0"
         worker = place.start_worker()

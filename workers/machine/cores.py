@@ -23,7 +23,7 @@ from cagematch.workers.machine.topology import ROOT, siblings, usable_cores
 
 LOCKS = "CAGEMATCH_LOCKS"  # The variable with the folder of the lock files.
 
-# The default folder. TMPDIR does not change it: users and jobs with their own TMPDIR share the cores, too.
+# The default folder. TMPDIR does not change it, as users and jobs with different TMPDIR share the same cores.
 SHARED = "/tmp/cagematch-cores"  # noqa: S108 - opened without following links
 
 TURNSTILE = "turnstile"

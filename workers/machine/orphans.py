@@ -1,7 +1,7 @@
 """Orphans: processes of a sandbox whose keeper and worker were killed at the same moment.
 
 A sandbox ends with its keeper, but a program that it started, such as PuLP's CBC, does not. So every descendant of a
-sandbox has its keeper's identity in its environment, and the next worker or keeper ends those whose keeper is gone.
+sandbox has its keeper's identity in its environment, and the next worker or keeper kills those whose keeper has ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_gone(name: str) -> bool:
 
 
 def end_orphans(within_s: float = 2.0) -> None:
-    """Kill every process whose keeper is gone, for ``within_s`` seconds at most."""
+    """Kill every process whose keeper has ended, for ``within_s`` seconds at most."""
     end_matching(_is_orphan, within_s)
 
 

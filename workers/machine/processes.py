@@ -116,7 +116,7 @@ def _usage(fields: list[bytes] | None) -> Usage | None:
 class Watched:
     """A process that is sampled a hundred times per second.
 
-    Its files in /proc stay open: reading an open file costs a quarter of opening it anew.
+    Its files in /proc stay open: reading an open file takes a quarter of the time of opening and reading it.
 
     Raises
     ------

@@ -24,10 +24,10 @@ class Pool:
 
 LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")
 POOLS: dict[str, Pool] = {
-    "cp-sat": Pool(("cp-sat",), "four searches a solve (num_search_workers=4)"),
-    "legacy-cp": Pool(("legacy-cp",), "one thread a solve"),
-    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread a solve"),
-    OTHER: Pool(("backtracking", "propagation"), "one thread a solve; every optional backend too"),
+    "cp-sat": Pool(("cp-sat",), "four search workers per solve (num_search_workers=4)"),
+    "legacy-cp": Pool(("legacy-cp",), "one thread per solve"),
+    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread per solve"),
+    OTHER: Pool(("backtracking", "propagation"), "one thread per solve; also every optional backend"),
 }
 
 

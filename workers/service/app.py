@@ -102,7 +102,7 @@ def _worker_settings(connections: Connections) -> dict[str, Any]:
         "worker_concurrency": len(usable_cores()),
         "worker_prefetch_multiplier": 1,
         "worker_enable_prefetch_count_reduction": False,
-        # Work in progress goes on during an outage of the broker: the lease of a shard is in the database.
+        # Shards in progress continue during an outage of the broker, as their leases are in the database.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         # An embedded worker shares its process with the command, and leaves its logging and its output alone.
         "worker_hijack_root_logger": distributed,
