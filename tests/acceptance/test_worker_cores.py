@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from commanding import Scheduler, make_scheduler, until
 
-from cagematch.workers.machine.topology import as_list
+from cagematch.workers.machine.topology import format_cores
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n"
 
@@ -30,7 +30,7 @@ def facts_of_the_host(database: str) -> dict[str, Any]:
 def test_a_list_that_cannot_be_had_is_refused_with_what_can(scheduler: Scheduler, listed: str) -> None:
     told = scheduler("worker", "--pool", "all", "--cores", listed, code=2).stderr
 
-    assert f"usable here: {as_list(os.sched_getaffinity(0))}" in told
+    assert f"usable here: {format_cores(os.sched_getaffinity(0))}" in told
 
 
 def test_a_list_in_the_environment_is_checked_as_well(tmp_path: Path, redis_url: str, postgres_url: str) -> None:

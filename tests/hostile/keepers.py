@@ -17,7 +17,7 @@ from cagematch.problems.problem import Problem
 from cagematch.workers.backends import BACKENDS
 from cagematch.workers.configurations import expanded
 from cagematch.workers.keeper.client import KeeperClient
-from cagematch.workers.machine.processes import everybody
+from cagematch.workers.machine.procfs import process_ids
 from cagematch.workers.messages.protocol import BatchLimits, BatchSettings, RunAnswer, RunRequest
 from cagematch.workers.sandbox.solving import problem_of
 
@@ -126,7 +126,7 @@ def puzzle(text: str = EASY) -> Problem:
 def marked(value: str | None = None) -> list[int]:
     """The living processes that were started with this test's mark, this one apart."""
     mark = f"{MARK}={value or os.environ[MARK]}".encode()
-    return [pid for pid in everybody() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
+    return [pid for pid in process_ids() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
 
 
 def named(module: str) -> list[int]:

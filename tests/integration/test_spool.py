@@ -17,7 +17,7 @@ from cagematch.problems.errors import ServiceError
 from cagematch.problems.outcome import Answer, Stop
 from cagematch.scheduler.batches.creation import cancel, resume
 from cagematch.workers.messages.protocol import RunAnswer
-from cagematch.workers.service.supervision import return_expired, take_up
+from cagematch.workers.service.supervision import recover_spool, return_expired
 from cagematch.workers.shards.conditions import HostConditions
 from cagematch.workers.shards.leases import ClaimedShard, PlannedRun, claim, planned_runs
 from cagematch.workers.shards.outbox import settle, shift_of
@@ -126,7 +126,7 @@ def test_what_a_lost_worker_left_is_taken_up_and_its_shard_put_back_at_once(
     path = leave(engine, spool, claimed, 2, 1)
     app = memory_app(engine)
 
-    take_up(app, engine, spool)
+    recover_spool(app, engine, spool)
 
     assert len(runs(engine)) == 3
     assert (shard(engine, claimed.shard_id).state, shard(engine, claimed.shard_id).attempts) == (ShardState.QUEUED, 0)
@@ -143,7 +143,7 @@ def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(
     path = leave(engine, spool, claimed, 2, 1)
     path.write_bytes(path.read_bytes()[:-40])
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert len(runs(engine)) == 2
     again = claim(engine, claimed.shard_id, make_worker(engine))
@@ -154,7 +154,7 @@ def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spo
     file = spool.create(claimed)
     file.keep(1, rows(engine, claimed, 1), SEEN)
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
     assert file.path.exists()
@@ -164,7 +164,7 @@ def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spo
 def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: ClaimedShard):
     spool.create(claimed).close()
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert spool.files() == []
 
@@ -175,8 +175,8 @@ def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(
     path = leave(engine, spool, claimed, 1)
     path.write_text(path.read_text().replace('"configuration_id":1', '"configuration_id":999'))
 
-    take_up(memory_app(engine), engine, spool)
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
     assert path.with_suffix(".refused").exists()
@@ -189,7 +189,7 @@ def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, 
 
     for number, text in enumerate(texts):
         path.with_stem(f"bad-{number}").write_text(text)
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert len(runs(engine)) == 1
     assert spool.files() == []
@@ -200,7 +200,7 @@ def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, 
 def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
     os.chown(leave(engine, spool, claimed, 1), 65534, 65534)
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
 
@@ -255,7 +255,7 @@ def test_a_file_of_the_first_release_is_stored(engine: Engine, spool: Spool, cla
     lease = OLD_LEASE % (claimed.shard_id, claimed.token, claimed.batch_id, claimed.created_at)
     (spool.folder / "old.jsonl").write_text(f"{lease}\n{OLD_LINE % (claimed.batch_id, puzzle)}\n")
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     with reading(engine) as connection:
         assert connection.execute(select(Run.wall_s, Run.holds, Run.verified, Run.second)).one() == (

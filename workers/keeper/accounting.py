@@ -10,11 +10,10 @@ from typing import NamedTuple
 from cagematch.problems.outcome import Stop
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
 from cagematch.workers.machine.processes import Usage, Watched, descendants, kill, pss_kib, usage
+from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S
 from cagematch.workers.messages.protocol import BatchLimits
 from cagematch.workers.sandbox.shared_page import Running
 
-KIB_PER_MIB = 1024
-NS_PER_S = 1e9
 WARM_UP_S = 5.0  # the least limit of a warm-up: it imports libraries, which may take longer than a run
 
 

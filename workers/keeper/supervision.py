@@ -12,12 +12,11 @@ from cagematch.workers.keeper.accounting import ProcessAccounting, Sample
 from cagematch.workers.keeper.pending_runs import PendingRun, PendingRuns, Used
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
 from cagematch.workers.machine.processes import Ended, end_all, kill, reap, usage
+from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S
 from cagematch.workers.messages.frames import FrameError
 from cagematch.workers.messages.protocol import RETIRED, RunAnswer, decode_as
 from cagematch.workers.sandbox.shared_page import Running
 
-KIB_PER_MIB = 1024
-NS_PER_S = 1e9
 TICK_S = 0.010  # between two samples of a run in flight
 SKIPPED_SAMPLES = 5  # a series of runs shorter than a tick is sampled once in so many ticks
 KEPT = 2  # live sandboxes per slot

@@ -21,6 +21,7 @@ from cagematch.workers.backends import load
 from cagematch.workers.configurations import Configuration, configuration
 from cagematch.workers.machine.processes import reap
 from cagematch.workers.machine.speed import SpeedProbe
+from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S
 from cagematch.workers.messages.frames import ANSWERS_FD, RUNS_FD, Frame, FrameReader, Kind
 from cagematch.workers.messages.protocol import (
     RETIRED,
@@ -34,8 +35,6 @@ from cagematch.workers.sandbox.footprint import Memory, cpu_ns, give_back
 from cagematch.workers.sandbox.shared_page import Page
 from cagematch.workers.sandbox.solving import DETAIL, Measured, measure, problem_of, size
 
-KIB_PER_MIB = 1024
-NS_PER_S = 1e9
 GROWTH, SLACK_KIB = 1.25, 16 * KIB_PER_MIB  # a baseline above growth × the first by more than the slack retires it
 ZOMBIES = 64  # one run in so many collects children that no backend waited for
 WARM_UP = ("sudoku", ".17.6.82.6.21.8.47.5.72.3.68.5.37.6.79.5.64.2.46.1.75.2.96.3.71.7.29.6.41.4.75.9.")

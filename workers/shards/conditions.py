@@ -7,7 +7,7 @@ from sqlalchemy import Connection, insert, update
 
 from cagematch.models import Shift
 from cagematch.models.base import now
-from cagematch.workers.machine.counters import Health
+from cagematch.workers.machine.counters import KernelCounters
 
 
 class HostConditions(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Conditions:
     def __init__(self, batch_id: int, worker_id: int, cores: list[int]) -> None:
         self._shift = {"batch_id": batch_id, "worker_id": worker_id}
         self._cores, self._references_s = cores, list[float]()
-        self._began = Health.read(cores)
+        self._began = KernelCounters.read(cores)
         self._id: int | None = None
 
     def note(self, reference_s: float | None) -> None:
@@ -61,7 +61,7 @@ class Conditions:
 
     def current(self) -> HostConditions:
         """The conditions from the start of the shift until now."""
-        strain = Health.read(self._cores).since(self._began)
+        strain = KernelCounters.read(self._cores).since(self._began)
         ordered = sorted(self._references_s)
         return HostConditions(
             strain.seconds,

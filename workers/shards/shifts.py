@@ -15,7 +15,7 @@ from cagematch.problems.problem import Restore
 from cagematch.workers.backends import entry
 from cagematch.workers.configurations import configuration
 from cagematch.workers.keeper.client import KeeperClient
-from cagematch.workers.machine.topology import beside
+from cagematch.workers.machine.topology import pinned_to_shared
 from cagematch.workers.messages.protocol import BatchSettings, RunRequest
 from cagematch.workers.queues.dispatch import enqueue, send
 from cagematch.workers.shards.conditions import Conditions
@@ -69,7 +69,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
     try:
         keeper = slots.keeper()
         cores = keeper.lease(threads)
-        with beside(cores):
+        with pinned_to_shared(cores):
             claimed = claim(slots.engine, shard_id, slots.worker_id)
             if claimed:
                 recorder = Recorder(claimed, slots.worker_id, cores, threads)

@@ -19,13 +19,13 @@ import msgspec
 from sqlalchemy import URL, make_url
 
 from cagematch.problems.errors import ServiceError
+from cagematch.workers.machine.units import BYTES_PER_MIB
 from cagematch.workers.shards.conditions import HostConditions
 from cagematch.workers.shards.leases import ShardLease
 from cagematch.workers.shards.rows import RunRow
 
 FOLDER, LIMIT = "CAGEMATCH_SPOOL", "CAGEMATCH_SPOOL_MIB"  # environment variables
 LIMIT_MIB = 64
-BYTES_PER_MIB = 1 << 20
 
 
 class _FirstLine(msgspec.Struct, frozen=True):
