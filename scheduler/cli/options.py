@@ -180,7 +180,7 @@ ExportFormat = Annotated[
         "--format",
         metavar="FORMAT",
         help="Format of the runs: csv or jsonl.",
-        show_default="from the file name; csv for -",
+        show_default="from the name of the file",
     ),
 ]
 ExperimentOf = Annotated[
