@@ -225,5 +225,5 @@ def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_somethi
 def test_an_experiment_has_no_disturbed_runs_to_leave_out(scheduler):
     told = scheduler("export", "--experiment", "1", "again.toml", "--exclude-disturbed", code=2)
 
-    assert "an experiment's file has none" in told.stderr
+    assert "an experiment file contains none" in told.stderr
     assert not (scheduler.folder / "again.toml").exists()

@@ -86,7 +86,7 @@ def test_a_repair_names_the_cells_that_change(scheduler):
 
 
 def test_tables_that_are_not_there_are_refused(scheduler):
-    assert "there are: comparison, improper" in scheduler("report", "--table", "beauty", code=2).stderr
+    assert "expected one of: comparison, improper" in scheduler("report", "--table", "beauty", code=2).stderr
     told = scheduler("report", "mended", "--table", "improper", code=2).stderr
     assert "needs a batch of the task unique or count: `scheduler report 3" in told
 
