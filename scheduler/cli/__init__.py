@@ -56,10 +56,10 @@ def _flush() -> None:
 def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None:
     if debug:
         raise error
-    from cagematch.scheduler.cli.consoles import harmless
+    from cagematch.scheduler.cli.consoles import sanitized
 
     with suppress(BrokenPipeError):
-        print(f"scheduler: {harmless(message)}", file=sys.stderr)
+        print(f"scheduler: {sanitized(message)}", file=sys.stderr)
     sys.exit(code)
 
 

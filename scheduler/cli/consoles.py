@@ -22,13 +22,13 @@ CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 UNLIMITED = 10_000  # columns, where the stream is not a terminal
 
 
-class Steady(Console):
+class PlainConsole(Console):
     """A console that becomes quiet when its pipe is closed, so that the batch continues."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Replace control characters in text; only control segments from Rich reach the terminal."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=harmless(segment.text))
+            yield segment if segment.control else segment._replace(text=sanitized(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Discard all further output."""
@@ -36,15 +36,15 @@ class Steady(Console):
         silence(self.file)  # type: ignore[arg-type]
 
 
-def steady(stream: TextIO) -> Console:
+def plain_console(stream: TextIO) -> Console:
     """Return a console on a stream, as wide as its terminal; in files and pipes no line is cut or wrapped."""
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else UNLIMITED
-    return Steady(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+    return PlainConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
-def harmless(text: str) -> str:
-    """Replace terminal control characters in a text."""
+def sanitized(text: str) -> str:
+    """Return a text with its terminal control characters replaced."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -56,7 +56,7 @@ class TerminalData(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write the text with control characters replaced."""
-        return self._stream.write(harmless(text))
+        return self._stream.write(sanitized(text))
 
 
 def data_out() -> TextIO:
@@ -68,7 +68,7 @@ def data_out() -> TextIO:
 
 def print_data(text: str) -> None:
     """Print machine-readable data to standard output: unchanged, except on a terminal."""
-    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+    typer.echo(sanitized(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def drawable(text: str, stream: TextIO) -> str:

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 def output() -> Console:
     """Return a console on standard output, for results."""
-    from cagematch.scheduler.cli.consoles import steady
+    from cagematch.scheduler.cli.consoles import plain_console
 
-    return steady(sys.stdout)
+    return plain_console(sys.stdout)
 
 
 def notes() -> Console:
     """Return a console on standard error, for progress, warnings and the services in use."""
-    from cagematch.scheduler.cli.consoles import steady
+    from cagematch.scheduler.cli.consoles import plain_console
 
-    return steady(sys.stderr)
+    return plain_console(sys.stderr)
 
 
 def warn(text: str) -> None:
