@@ -22,7 +22,7 @@ COMPOSE ?= $(shell if docker compose version >/dev/null 2>&1; then echo docker c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint type audit bench chaos up down lock clean wheel
+.PHONY: help demo test lint type audit bench docs chaos up down lock clean wheel
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ audit: $(DEV) ## Look for unsafe code, and for known vulnerabilities of the lock
 
 bench: $(DEV) ## Measure the pipeline against a bare loop, plain Celery and a raw insert
 	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(DEV) ## Regenerate the CLI reference
+	$(BIN)/python scripts/cli_reference.py docs/cli.md
 
 chaos: $(DEV) ## Kill, suspend and cut off workers and servers under a batch, which must lose nothing (needs root)
 	cd tests && $(abspath $(BIN))/python -m chaos $(ARGS)

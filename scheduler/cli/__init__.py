@@ -1,7 +1,7 @@
-"""The command ``scheduler``: thin commands that parse, call one thing, and say what happened.
+"""The command ``scheduler``: each command parses its options, calls one function and prints the result.
 
-Exit codes: 0 done; 1 finished, but something is wrong or failed; 2 bad usage, input or service; 130 interrupted.
-Imports that take long happen inside the commands, so that help answers at once.
+Exit codes are 0 for success, 1 for a run or result that is wrong or failed, 2 for invalid usage or input or an
+unreachable service, and 130 for an interrupt. Slow imports happen inside functions, so that ``--help`` stays fast.
 """
 
 from __future__ import annotations
@@ -12,30 +12,29 @@ import sys
 from contextlib import suppress
 
 from cagematch.problems.errors import CagematchError, first_line
-from cagematch.scheduler.cli.application import INTERRUPTED, app
+from cagematch.scheduler.cli.application import make_application
+from cagematch.scheduler.cli.following import INTERRUPTED
 
-__all__ = ["app", "main"]
+__all__ = ["main", "make_application"]
 
 
 def main() -> None:
-    """Run the command; no traceback reaches a user who did not ask for it with ``--debug``."""
-    from cagematch.scheduler.cli import batches, checking, results, services, submitting  # noqa: F401 - each registers its commands
-
+    """Run the command and exit with its code; only ``--debug`` prints tracebacks."""
     debug = "--debug" in sys.argv
-    # Whoever started us may have closed the descriptors.
+    # The parent process may have closed the descriptors.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # not every terminal, and no file name, has all of Unicode
+        if isinstance(stream, io.TextIOWrapper):  # a terminal's encoding, or a file name, may lack a character
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        make_application()()
     except CagematchError as error:
         _fail(error, str(error), 2, debug=debug)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        sys.exit(0)  # whoever read our output has enough
+        sys.exit(0)  # the reader of our output has closed the pipe, as `head` does
     except Exception as error:  # noqa: BLE001 - the last resort
         message, code = _explain(error)
         _fail(error, message, code, debug=debug)
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def _flush() -> None:
-    """Write out what is buffered; a reader that has gone away is none of Python's business at exit."""
+    """Write buffered output, so that a closed pipe does not make Python print an error at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -57,19 +56,19 @@ def _flush() -> None:
 def _fail(error: BaseException, message: str, code: int, *, debug: bool) -> None:
     if debug:
         raise error
-    from cagematch.scheduler.cli.consoles import harmless
+    from cagematch.scheduler.cli.consoles import sanitized
 
     with suppress(BrokenPipeError):
-        print(f"scheduler: {harmless(message)}", file=sys.stderr)
+        print(f"scheduler: {sanitized(message)}", file=sys.stderr)
     sys.exit(code)
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """Words for errors of the libraries below: a service that does not answer is no fault of the program."""
+    """Message and exit code for an error of a library; a failing service is not an error of the program."""
     first = first_line(error)
     module = type(error).__module__.partition(".")[0]
     if module == "sqlalchemy":
         return f"the database failed: {first}", 2
     if module in ("kombu", "redis", "amqp"):
         return f"the broker failed: {first}", 2
-    return f"unexpected {type(error).__name__}: {first} (--debug before the command shows more)", 1
+    return f"unexpected {type(error).__name__}: {first}; `scheduler --debug COMMAND` shows the traceback", 1

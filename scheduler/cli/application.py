@@ -1,146 +1,75 @@
-"""The Typer application, and what several commands share: consoles, connections, units."""
+"""The Typer application: every command with its examples, in the order in which ``--help`` lists them."""
 
 from __future__ import annotations
 
-import math
-import os
-import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import Any
 
 import typer
 
-from cagematch.problems.errors import InputError, ServiceError
+from cagematch.scheduler.cli.batches import cancel, prune, rerun, resume, status, submit, watch
+from cagematch.scheduler.cli.options import Debug, Version
+from cagematch.scheduler.cli.results import export, report, show, verify
+from cagematch.scheduler.cli.services import db, solvers, worker
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from sqlalchemy import Engine
+Command = tuple[Callable[..., None], tuple[str, ...]]
 
-    from cagematch.workers.connections import Connections
-
-app = typer.Typer(
-    name="scheduler",
-    help="Puts constraint solvers in a cage with a batch of puzzles and reports who wins.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    epilog="Exit codes: 0 done; 1 finished, but something is wrong or failed; 2 bad usage, input or service; "
-    "130 interrupted.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS: tuple[Command, ...] = (
+    (submit.submit, submit.EXAMPLES),
+    (status.status, status.EXAMPLES),
+    (watch.watch, watch.EXAMPLES),
+    (cancel.cancel, cancel.EXAMPLES),
+    (resume.resume, resume.EXAMPLES),
+    (rerun.rerun, rerun.EXAMPLES),
+    (report.report, report.EXAMPLES),
+    (export.export, export.EXAMPLES),
+    (show.show, show.EXAMPLES),
+    (verify.verify, verify.EXAMPLES),
+    (prune.prune, prune.EXAMPLES),
+    (solvers.solvers, solvers.EXAMPLES),
+    (worker.worker, worker.EXAMPLES),
 )
-
-SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-MEBIBYTES = {"": 1.0, "mib": 1.0, "m": 1.0, "mb": 1e6 / 2**20, "gib": 1024.0, "g": 1024.0, "gb": 1e9 / 2**20}
-INTERRUPTED = 130  # the exit code
-LARGEST = 1e6  # of any unit
-LONGEST_S = 7 * 24 * 3600.0
-QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
-Batch = Annotated[str | None, typer.Argument(metavar="BATCH", help="Number or name of a batch; the newest by default.")]
-
-Wait = Annotated[bool, typer.Option("--wait", help="With Redis: show progress until the batch is done.")]
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from cagematch import __version__
-
-        typer.echo(f"cagematch {__version__}")
-        raise typer.Exit
+DATABASE: tuple[Command, ...] = ((db.upgrade, db.UPGRADE_EXAMPLES), (db.check, db.CHECK_EXAMPLES))
+EXAMPLES = ("scheduler submit hard", "scheduler report")
+# Lines after \b are printed as they are, not wrapped into a paragraph.
+EXIT_CODES = """\b
+Exit codes:
+  0    success
+  1    a run or a result is wrong or failed
+  2    invalid usage or input, or a service is unreachable
+  130  interrupted"""
 
 
-@app.callback()
-def _root(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
-    """What every command has."""
+def make_application() -> typer.Typer:
+    """Build the application with all commands."""
+    app = _group(
+        name="scheduler",
+        help="Run constraint solvers on batches of puzzles and compare them.",
+        epilog=f"{_examples(EXAMPLES)}\n\n{EXIT_CODES}",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    _register(app, COMMANDS)
+    database = _group(help="Create, upgrade or check the database tables.", epilog=_examples(db.EXAMPLES))
+    _register(database, DATABASE)
+    app.add_typer(database, name="db")
+    return app
 
 
-def output() -> Console:
-    """Where results go."""
-    from cagematch.scheduler.cli.consoles import steady
-
-    return steady(sys.stdout)
+def _group(**settings: Any) -> typer.Typer:
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, **settings)
 
 
-def notes() -> Console:
-    """Where everything else goes: progress, what is being used, warnings."""
-    from cagematch.scheduler.cli.consoles import steady
-
-    return steady(sys.stderr)
+def _register(app: typer.Typer, commands: tuple[Command, ...]) -> None:
+    for function, examples in commands:
+        app.command(epilog=_examples(examples))(function)
 
 
-def connect(*, quiet: bool = False, reads_only: bool = False, wait_s: float = 0.0) -> tuple[Connections, Engine]:
-    """Find the database and the broker, say which, and make sure of the tables.
-
-    ``reads_only``: for a command that only looks: no file is made, and one that may not be written will do.
-    ``wait_s``: how long to wait for a database that is away.
-    """
-    from cagematch.models.engine import file_of, open_engine, writable
-    from cagematch.models.schema import require_current
-    from cagematch.scheduler.live.outages import patiently
-    from cagematch.workers.connections import find_connections
-
-    connections = find_connections()
-    if not quiet:
-        notes().print(str(connections), style="dim")
-    if not (may_write := writable(connections.database)) and not reads_only:
-        file = file_of(connections.database)
-        raise ServiceError(f"{file} may not be written, or its folder; report, export, show and status only read")
-    engine = open_engine(connections.database, reads_only=reads_only)
-
-    def make_sure() -> None:
-        require_current(engine, upgrade_it=connections.local_file and may_write)
-
-    with _named(connections):
-        if wait_s:
-            patiently(engine, make_sure, notes(), wait_s)
-        else:
-            make_sure()
-    return connections, engine
+def _examples(lines: tuple[str, ...]) -> str:
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
-@contextmanager
-def _named(connections: Connections) -> Iterator[None]:
-    """Within the block, a SQLite file that cannot be opened is named, which SQLite does not do."""
-    from sqlalchemy.exc import OperationalError
-
-    from cagematch.models.engine import file_of, writable
-
-    try:
-        yield
-    except OperationalError as error:
-        file = file_of(connections.database)
-        if file is None:
-            raise
-        why = str(error.orig)
-        if not os.access(file, os.R_OK):
-            why = "permission denied"
-        elif not writable(connections.database):
-            why += "; it, or its folder, may not be written, and a journal beside it says that somebody is writing"
-        raise ServiceError(f"{file} cannot be read: {why}") from None
-
-
-def seconds(text: str) -> float:
-    """``3``, ``3s``, ``500ms``, ``2m`` → seconds."""
-    value = _quantity(text, SECONDS, "a time such as 3s, 500ms or 2m")
-    if value > LONGEST_S:
-        raise InputError(f"found {text!r}, expected a time of a week (168h) at most")
-    return value
-
-
-def mebibytes(text: str) -> int:
-    """``512MiB``, ``2GiB`` → MiB."""
-    return math.ceil(_quantity(text, MEBIBYTES, "a size such as 512MiB or 2GiB"))
-
-
-def _quantity(text: str, units: dict[str, float], expected: str) -> float:
-    found = QUANTITY.fullmatch(text.strip())
-    if not found or found[2].lower() not in units or not 0 < float(found[1]) < LARGEST:
-        raise InputError(f"found {text!r}, expected {expected}")
-    return float(found[1]) * units[found[2].lower()]
+def _root(debug: Debug = False, version: Version = False) -> None:
+    """Declare the options that precede a command."""

@@ -1,4 +1,4 @@
-"""Consoles: what is printed on them is text, never markup, and a reader that went away is no reason to stop."""
+"""Consoles that print text without markup or terminal control characters, and survive a closed pipe."""
 
 from __future__ import annotations
 
@@ -17,62 +17,62 @@ from rich.segment import Segment
 
 LINES = "│─┌┬┐├┼┤└┴┘"
 PLAIN = str.maketrans(LINES, "|-+++++++++")
-# Control characters, but for the line's end; and those that turn what follows them around.
-STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-UNLIMITED = 10_000  # columns of what is no terminal
+# Control characters except the line feed, and characters that change the direction of the text after them.
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+UNLIMITED = 10_000  # columns, where the stream is not a terminal
 
 
-class Steady(Console):
-    """A console that falls silent when nobody reads it any more, so that the work goes on."""
+class PlainConsole(Console):
+    """A console that becomes quiet when its pipe is closed, so that the batch continues."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Text steers no terminal, whoever wrote it: what does so is ours alone."""
+        """Replace control characters in text; only control segments from Rich reach the terminal."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=harmless(segment.text))
+            yield segment if segment.control else segment._replace(text=sanitized(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """The reader has gone."""
+        """Discard all further output."""
         self.quiet = True
         silence(self.file)  # type: ignore[arg-type]
 
 
-def steady(stream: TextIO) -> Console:
-    """A console on a stream, as wide as its terminal; elsewhere nothing is cut or wrapped."""
+def plain_console(stream: TextIO) -> Console:
+    """Return a console on a stream, as wide as its terminal; in files and pipes no line is cut or wrapped."""
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else UNLIMITED
-    return Steady(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+    return PlainConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
-def harmless(text: str) -> str:
-    """Text without the characters that steer a terminal."""
-    return STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+def sanitized(text: str) -> str:
+    """Return a text with its terminal control characters replaced."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-class Shown(io.TextIOBase):
-    """A stream on a terminal, for what programs are to read: nothing in it steers the terminal."""
+class TerminalData(io.TextIOBase):
+    """A stream on a terminal for machine-readable output, without control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text without the characters that would."""
-        return self._stream.write(harmless(text))
+        """Write the text with control characters replaced."""
+        return self._stream.write(sanitized(text))
 
 
 def data_out() -> TextIO:
-    """The standard output for what programs are to read: the same bytes as in a file, unless a terminal is there."""
+    """Return standard output for machine-readable data: unchanged bytes, except on a terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    return cast("TextIO", Shown(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+    return cast("TextIO", TerminalData(sys.stdout)) if sys.stdout.isatty() else sys.stdout
 
 
-def written(text: str) -> None:
-    """Write what programs are to read to the standard output, as it is unless a terminal is there."""
-    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+def print_data(text: str) -> None:
+    """Print machine-readable data to standard output: unchanged, except on a terminal."""
+    typer.echo(sanitized(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def drawable(text: str, stream: TextIO) -> str:
-    """A drawn grid as the stream's encoding has it: without its lines, in plain characters."""
+    """Return a drawn grid; its lines become ASCII where the stream's encoding lacks box characters."""
     try:
         LINES.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -81,7 +81,7 @@ def drawable(text: str, stream: TextIO) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Let what is still written to a stream vanish."""
+    """Redirect a stream to the null device."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""What the runs of a task say of the puzzles, for people: the first few rows, drawings, and one line that sums up."""
+"""Findings about puzzles from the tasks unique, count and repair: first rows, drawings and a summary line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import InputError
-from cagematch.scheduler.cli.application import notes, output
+from cagematch.scheduler.cli.printing import notes, output, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from cagematch.scheduler.reports.scope import Scope
     from cagematch.scheduler.reports.table import Table
 
-ROWS = 20  # on a terminal; files have them all
-DRAWN = 3  # puzzles with two solutions
+ROWS = 20  # shown on a terminal; files contain all rows
+PAIRS = 3  # puzzles drawn with two solutions
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The tables of a report on puzzles, by its name in REPORTS, and how many puzzles it was about."""
+    """The tables of one report on puzzles.
+
+    Attributes
+    ----------
+    name
+        Key of the report in `REPORTS`.
+    puzzles
+        Number of puzzles that the report covers.
+
+    """
 
     name: str
     tables: list[Table]
@@ -31,30 +40,39 @@ class Findings:
 
     @property
     def counted(self) -> Counter[str]:
-        """How many puzzles of each finding."""
+        """Number of puzzles per finding."""
         return Counter(str(row["found"]) for table in self.tables for row in table.rows)
 
     @property
     def wrong(self) -> bool:
-        """Whether something is the matter with a puzzle."""
+        """Whether a puzzle is not proper or disputed."""
         return bool(self.counted if self.name == "improper" else self.counted["disputed"])
 
     @property
     def summary(self) -> str:
-        """One line; empty where the tables have said it all."""
+        """One line, or an empty text where the tables need no summary."""
         disputed = self.counted["disputed"]
         if self.name != "improper":
-            return f"{_puzzles(disputed)} counted DIFFERENTLY by different configurations" if disputed else ""
+            return f"configurations report DIFFERENT counts for {plural(disputed, 'puzzle')}" if disputed else ""
         if not self.wrong:
-            return f"{_puzzles(self.puzzles)}, each with exactly one solution"
-        told = ", ".join(f"{number:,} {what}" for what, number in self.counted.items())
-        return f"{_puzzles(self.puzzles)}, of which NOT PROPER: {told}"
+            return f"{plural(self.puzzles, 'puzzle')}, each with exactly one solution"
+        findings_counted = ", ".join(f"{number:,} {finding}" for finding, number in self.counted.items())
+        return f"{plural(self.puzzles, 'puzzle')}, NOT PROPER: {findings_counted}"
 
 
 def findings(connection: Connection, covered: Scope, only: str | None = None) -> list[Findings]:
-    """What the covered runs say of the puzzles, task by task; of solving there is nothing to say.
+    """Return what the covered runs find about puzzles, report by report; the task solve has no findings.
 
-    ``only``: the name of a table, which must then have runs to tell of.
+    Parameters
+    ----------
+    only
+        Name of the single report to return.
+
+    Raises
+    ------
+    InputError
+        ``only`` names a report on puzzles, and no covered run has a task that it needs.
+
     """
     from sqlalchemy import func, select
 
@@ -68,35 +86,38 @@ def findings(connection: Connection, covered: Scope, only: str | None = None) ->
         if only in (None, name) and part.batches:
             found.append(Findings(name, REPORTS[name](connection, part), number_of(connection, part)))
     if only in TASKS and not found and covered.batches:
-        newest = connection.scalar(select(func.max(Batch.id)).where(Batch.task.in_(TASKS[only])))
-        which = f"`scheduler report {newest} --table {only}` shows one" if newest else "there is none"
-        raise InputError(f"the table {only} needs a batch of the task {' or '.join(TASKS[only])}: {which}")
+        latest = connection.scalar(select(func.max(Batch.id)).where(Batch.task.in_(TASKS[only])))
+        command = f"report {latest} --table {only}" if latest else f"submit hard --task {TASKS[only][0]}"
+        action = "shows the latest one" if latest else "creates one"
+        raise InputError(
+            f"the table {only} needs a batch of the task {' or '.join(TASKS[only])}: `scheduler {command}` {action}"
+        )
     return found
 
 
 def draw(name: str, tables: list[Table], batches: list[int]) -> None:
-    """Draw the first rows of a report's tables, and say how to get the others."""
+    """Print the first rows of a report's tables, and the command that prints all of them."""
     from cagematch.scheduler.reports.table import show
 
     shown = _first(tables)
     show(shown, output())
-    if left := sum(len(table.rows) for table in tables) - sum(len(table.rows) for table in shown):
+    if hidden := sum(len(table.rows) for table in tables) - sum(len(table.rows) for table in shown):
         command = " ".join(("scheduler report", *map(str, batches), "--table", name, "--format csv"))
-        output().print(f"and {left:,} more: `{command}`\n")
+        output().print(f"{plural(hidden, 'more row')}: `{command}` prints all\n")
     if name == "improper":
         _draw_solutions(shown, output())
 
 
-def sum_up(found: list[Findings]) -> bool:
-    """Say in a line each how things stand; whether something is the matter with a puzzle."""
+def print_summaries(found: list[Findings]) -> bool:
+    """Print the summary line of each report; return whether a puzzle is not proper or disputed."""
     for one in found:
         if one.summary:
             notes().print(one.summary, style="bold red" if one.wrong else None)
     return any(one.wrong for one in found)
 
 
-def tell(engine: Engine, batch_id: int) -> bool:
-    """Draw and sum up what a batch has found of its puzzles; whether something is the matter with one."""
+def print_findings(engine: Engine, batch_id: int) -> bool:
+    """Print tables and summaries of a batch; return whether a puzzle is not proper or disputed."""
     from cagematch.models.engine import reading
     from cagematch.scheduler.reports.scope import Scope
 
@@ -104,11 +125,7 @@ def tell(engine: Engine, batch_id: int) -> bool:
         found = findings(connection, Scope((batch_id,), newest=False))
     for one in found:
         draw(one.name, one.tables, [batch_id])
-    return sum_up(found)
-
-
-def _puzzles(number: int) -> str:
-    return f"{number:,} puzzle{'s' * (number != 1)}"
+    return print_summaries(found)
 
 
 def _first(tables: list[Table]) -> list[Table]:
@@ -125,7 +142,7 @@ def _draw_solutions(tables: list[Table], console: Console) -> None:
     from cagematch.scheduler.reports.puzzles.drawing import beside, differing, in_words
 
     pairs = [row for table in tables for row in table.rows if row["second"]]
-    for row in pairs[:DRAWN]:
+    for row in pairs[:PAIRS]:
         kind, text, one, other = (str(row[key]) for key in ("kind", "puzzle", "solution", "second"))
         console.print(f"{row['place']}: {in_words(differing(kind, text, one, other))}")
         for line in beside(kind, text, (one, other), console.width):

@@ -64,7 +64,7 @@ def test_puzzles_that_are_not_those_of_the_experiment_are_told(scheduler):
 
     told = scheduler("submit", "again.toml").stderr
 
-    assert "mine.txt does not hold the puzzles that the experiment was made with" in told
+    assert "the puzzles in mine.txt differ from those the experiment was exported with" in told
 
 
 def test_a_faulty_experiment_stores_nothing(scheduler):
@@ -82,7 +82,7 @@ def test_a_batch_is_done_again(scheduler):
 
     told = scheduler("rerun", 1)
 
-    assert "batch 2 does batch 1 again" in told.stderr
+    assert "batch 2 is a rerun of batch 1" in told.stderr
     assert "same machine, versions and limits as batch 1" in told.stderr
     assert "× the time of batch 1" in told.stderr
     assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))

@@ -36,7 +36,7 @@ def test_commands_that_only_look_do_so_where_nothing_may_be_written(bounded, fol
         bounded(*words)
 
     assert "1 of 1 runs: 1 solved" in bounded("status").stdout
-    assert "scheduler.db may not be written" in bounded("submit", "hard", code=2).stderr
+    assert "scheduler.db or its folder is not writable" in bounded("submit", "hard", code=2).stderr
     assert [path.name for path in bounded.folder.iterdir()] == ["scheduler.db"]
 
 
@@ -50,7 +50,7 @@ def test_a_database_that_cannot_be_read_is_named_with_the_cause(bounded):
     bounded.folder.chmod(0o555)
     told = bounded("report", code=2).stderr
     assert "scheduler.db cannot be read: " in told
-    assert "somebody is writing" in told
+    assert "another process is writing" in told
 
 
 def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(bounded):

@@ -198,8 +198,8 @@ def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
     told = fleet.command("cancel").stdout
     until(lambda: not fleet.solving(), 9)
 
-    assert "2 runs dropped" in told
-    assert "nothing left to drop" in fleet.command("cancel").stdout
+    assert "2 runs cancelled" in told
+    assert "no unfinished runs to cancel" in fleet.command("cancel").stdout
     assert Counter(fleet.rows("SELECT state FROM shard")) == {("cancelled",): 2}
     assert fleet.value("SELECT count(*) FROM run") == 0
     fleet.command("resume", "--wait")

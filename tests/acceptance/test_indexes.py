@@ -67,9 +67,9 @@ import json, sys
 from sqlalchemy import Engine, event
 from typer.testing import CliRunner
 from cagematch.problems.errors import LookupFailed
-from cagematch.scheduler.cli import batches, checking, results, services, submitting
-from cagematch.scheduler.cli.application import app
+from cagematch.scheduler.cli import make_application
 
+app = make_application()
 found = {}
 
 @event.listens_for(Engine, "before_cursor_execute")

@@ -67,12 +67,12 @@ def test_cancelled_from_elsewhere_it_ends_and_can_be_resumed(scheduler):
 
     told = scheduler("cancel").stdout
 
-    assert "runs dropped" in told
+    assert "runs cancelled" in told
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "batch 1 cancelled at" in said
     assert "cancelled" in scheduler("status", "1").stdout
-    assert "nothing left to drop" in scheduler("cancel").stdout
+    assert "no unfinished runs to cancel" in scheduler("cancel").stdout
     finish(scheduler)
 
 
@@ -116,5 +116,5 @@ def test_of_two_that_resume_at_one_time_one_goes_on_and_the_other_says_so(schedu
     said = {each.communicate(timeout=240)[1] + str(each.returncode): each.returncode for each in both}
     refused = [told for told, code in said.items() if code == 2]
     assert sorted(said.values()) == [0, 2]
-    assert "is at work on this database" in refused[0]
+    assert "is using this database" in refused[0]
     assert runs_stored(scheduler.folder) == TOTAL

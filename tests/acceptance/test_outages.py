@@ -220,7 +220,7 @@ def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_ba
     state = place.fleet.command("status").text
     place.redis.start()
 
-    assert "batch 1 is stored; the broker" in told
+    assert "batch 1 is stored, but the broker" in told
     assert "does not answer" in state
     until(done(place), 60)
     assert set(place.solved.values()) == {1}
@@ -349,5 +349,5 @@ def test_interrupted_watching_says_how_to_look_again(place: Place):
         return watching.poll() is not None
 
     until(interrupted)
-    assert "`scheduler watch 1` shows it again" in watching.stderr.read()
+    assert "`scheduler watch 1` shows the progress again" in watching.stderr.read()
     assert watching.returncode == 130

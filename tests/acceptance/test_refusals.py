@@ -70,7 +70,7 @@ def test_a_spreadsheet_is_told_what_is_read_of_it(scheduler):
     (scheduler.folder / "first.csv").write_text(f"puzzle,solution\n{GOOD},1\n")
     told = scheduler("submit", "first.csv", "--skip-invalid", "--limit", 0).stderr
     assert "first.csv:1: " in told
-    assert "first: 1 puzzle, 1 left out" in told
+    assert "first: 1 puzzle, 1 skipped" in told
 
 
 def test_ten_faults_of_many_are_named(scheduler):
@@ -88,8 +88,8 @@ def test_skip_invalid_takes_the_rest_and_says_what_it_left_out(scheduler):
 
     told = scheduler("submit", "some.txt", "-s", "cp-min-size", "--skip-invalid").stderr
 
-    assert "left out: some.txt:2" in told
-    assert "2 puzzles, 1 left out" in told
+    assert "skipped: some.txt:2" in told
+    assert "2 puzzles, 1 skipped" in told
     assert stored(scheduler.folder)["run"] == 2
 
 
@@ -114,7 +114,7 @@ WRONG = {
     "no runs": (["report"], "no runs"),
     "time": (["submit", "hard", "--timeout", "soon"], "soon"),
     "no time": (["submit", "hard", "--timeout", "0"], "'0'"),
-    "endless time": (["submit", "hard", "--timeout", "1" * 400], "expected a time"),
+    "endless time": (["submit", "hard", "--timeout", "1" * 400], "expected a duration"),
     "long time": (["submit", "hard", "--timeout", "999h"], "a week"),
     "name": (["submit", "hard", "--name", ""], "called ''"),
     "columns": (["report", "--columns", ""], "no runs"),

@@ -136,10 +136,10 @@ def test_status_for_people_and_programs(scheduler):
 
 
 def test_nothing_is_left_of_a_finished_batch(scheduler):
-    assert "nothing left to do" in scheduler("resume").stdout
-    assert "nothing left to drop" in scheduler("cancel").stdout
+    assert "has no unfinished runs" in scheduler("resume").stdout
+    assert "no unfinished runs to cancel" in scheduler("cancel").stdout
     assert "6 of 6 runs" in scheduler("watch").stdout
-    assert "is of this program's version" in scheduler("db", "check").stdout
+    assert "has the version of this program" in scheduler("db", "check").stdout
     assert "up to date" in scheduler("db", "upgrade").stdout
 
 
@@ -190,13 +190,13 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
     with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
         database.execute("UPDATE shift SET steal = 0 WHERE id NOT IN (SELECT shift_id FROM run WHERE holds = 0)")
     told = doubted("report", "--exclude-disturbed", code=1)
-    assert "1 run was WRONG" in told.stderr  # what it is in doubt for is its time
+    assert "1 run is WRONG" in told.stderr  # what it is in doubt for is its time
 
     note(0.5, "%")
     for form in ("table", "json"):
         told = doubted("report", "--exclude-disturbed", "--format", form, code=2)
-        assert "something disturbed every one" in told.stderr
-    assert "something disturbed every one" in doubted("export", "--exclude-disturbed", "none.csv", code=2).stderr
+        assert "all of these runs were disturbed" in told.stderr
+    assert "all of these runs were disturbed" in doubted("export", "--exclude-disturbed", "none.csv", code=2).stderr
     assert not (doubted.folder / "none.csv").exists()
 
 
@@ -225,5 +225,5 @@ def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_somethi
 def test_an_experiment_has_no_disturbed_runs_to_leave_out(scheduler):
     told = scheduler("export", "--experiment", "1", "again.toml", "--exclude-disturbed", code=2)
 
-    assert "an experiment's file has none" in told.stderr
+    assert "an experiment file contains none" in told.stderr
     assert not (scheduler.folder / "again.toml").exists()

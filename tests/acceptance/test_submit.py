@@ -97,8 +97,8 @@ def test_to_adds_configurations_to_a_batch(scheduler):
 
     assert sorted(row["configuration"] for row in exported(scheduler, "1")) == ["cp-min-size"] * 3 + ["cp-simple"] * 3
     assert "already" in scheduler("submit", "--to", 1, "-s", "cp-simple").stderr
-    assert "--timeout cannot go with --to" in scheduler("submit", "--to", 1, "--timeout", "5s", code=2).stderr
-    assert "one of the two" in scheduler("submit", "hard", "--to", 1, code=2).stderr
+    assert "--timeout cannot be combined with --to" in scheduler("submit", "--to", 1, "--timeout", "5s", code=2).stderr
+    assert "expected one of them" in scheduler("submit", "hard", "--to", 1, code=2).stderr
 
 
 def test_a_timeout_disqualifies_and_is_no_failure_of_ours(scheduler):
@@ -124,4 +124,4 @@ def test_what_is_left_out_for_its_limits_is_said(scheduler):
         told = scheduler(command, *file).stderr
         assert "batch 1 left out: other limits (3 s, 2 GiB); `scheduler report 1` shows it" in told
         assert "left out" not in scheduler(command, 1, *file).stderr
-        assert "left out" in scheduler(command, "--help").stdout
+        assert "excluded" in scheduler(command, "--help").stdout

@@ -1,4 +1,4 @@
-"""What the tasks beyond solving tell of configurations and of puzzles, on runs made by hand."""
+"""Findings of the tasks unique, count and repair about configurations and puzzles, from runs that the tests store."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def table(bench: Bench, name: str, *batches: int) -> list[Table]:
         return REPORTS[name](connection, scope(connection, list(batches)))
 
 
-def told(bench: Bench, name: str, *batches: int) -> dict[str, str]:
-    """What was found, by place."""
+def findings_by_place(bench: Bench, name: str, *batches: int) -> dict[str, str]:
     return {row["place"]: row["found"] for one in table(bench, name, *batches) for row in one.rows}
 
 
@@ -59,7 +58,7 @@ def summary(bench: Bench, *batches: int) -> list[tuple[str, bool]]:
         return [(one.summary, one.wrong) for one in findings(connection, scope(connection, list(batches)))]
 
 
-def test_what_is_not_proper_is_told_with_who_says_so_and_what_is_disputed_comes_first(bench):
+def test_improper_puzzles_are_listed_with_their_configurations_disputed_ones_first(bench):
     batch = bench.batch([bench.set("book", [1, 2, 3, 4, 5])], task="unique")
     bench.runs(batch, "cp-sat", {1: (UNIQUE, 1), 2: (SEVERAL, 1), 3: (TIMEOUT, 1), 4: (NOTHING, 1), 5: (NOTHING, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (SEVERAL, 1), 3: (TIMEOUT, 1), 4: (UNIQUE, 1), 5: (ERROR, 1)})
@@ -76,12 +75,10 @@ def test_what_is_not_proper_is_told_with_who_says_so_and_what_is_disputed_comes_
     )
     assert found.loud == {0}
     assert (found.rows[1]["solution"], found.rows[1]["second"]) == (FULL, SWAPPED)
-    assert summary(bench) == [
-        ("5 puzzles, of which NOT PROPER: 1 disputed, 1 several, 1 no solution, 1 undecided", True)
-    ]
+    assert summary(bench) == [("5 puzzles, NOT PROPER: 1 disputed, 1 several, 1 no solution, 1 undecided", True)]
 
 
-def test_a_book_of_proper_puzzles_is_said_to_be_one(bench):
+def test_a_set_of_proper_puzzles_is_summed_up(bench):
     batch = bench.batch([bench.set("book", [1, 2])], task="unique")
     bench.runs(batch, "cp-sat", {1: (UNIQUE, 1), 2: (TIMEOUT, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (UNIQUE, 1)})
@@ -90,8 +87,8 @@ def test_a_book_of_proper_puzzles_is_said_to_be_one(bench):
     assert summary(bench) == [("2 puzzles, each with exactly one solution", False)]
 
 
-def test_two_different_only_solutions_dispute_each_other(bench):
-    """No run has found two; together they have."""
+def test_two_different_unique_solutions_are_disputed(bench):
+    """No single run found two solutions, but the two runs together did."""
     batch = bench.batch([bench.set("book", [1])], task="unique")
     bench.runs(batch, "cp-sat", {1: (UNIQUE, 1)})
     bench.runs(batch, "scip", {1: (ANOTHER, 1)})
@@ -102,26 +99,26 @@ def test_two_different_only_solutions_dispute_each_other(bench):
     assert [r["wrong"] for r in rows(bench.tables()[0]).values()] == [1, 1]
 
 
-def test_solutions_of_another_batch_dispute_a_claim(bench):
+def test_solutions_of_another_batch_refute_uniqueness(bench):
     book = bench.set("book", [1, 2])
     before, batch = bench.batch([book], task="count", bound=5), bench.batch([book], task="unique")
     bench.runs(before, "cp-sat", {1: (SEVERAL, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (UNIQUE, 1)})
 
-    assert told(bench, "improper", batch) == {"book:1": "disputed"}
+    assert findings_by_place(bench, "improper", batch) == {"book:1": "disputed"}
     assert rows(bench.tables(batch)[0])["scip"]["wrong"] == 1
 
 
-def test_a_second_solution_that_is_none_proves_nothing(bench):
+def test_an_invalid_second_solution_proves_nothing(bench):
     batch = bench.batch([bench.set("book", [1, 2])], task="unique")
     bench.runs(batch, "liar", {1: (FAKE, 1), 2: (FAKE, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (TIMEOUT, 1)})
 
-    assert told(bench, "improper") == {"book:2": "undecided"}
+    assert findings_by_place(bench, "improper") == {"book:2": "undecided"}
     assert rows(bench.tables()[0])["liar"]["wrong"] == 2
 
 
-def test_of_the_pairs_that_were_found_the_one_that_differs_the_least_is_told(bench):
+def test_the_pair_of_solutions_with_the_fewest_differences_is_listed(bench):
     batch = bench.batch([bench.set("book", [1])], task="unique")
     bench.runs(batch, "cp-sat", {1: (SEVERAL | {"second": OTHER}, 1)})
     bench.runs(batch, "scip", {1: (SEVERAL, 1)})
@@ -131,7 +128,7 @@ def test_of_the_pairs_that_were_found_the_one_that_differs_the_least_is_told(ben
     assert (row["solution"], row["second"]) == (FULL, SWAPPED)
 
 
-def test_counts_that_differ_come_first_with_who_counted_what(bench):
+def test_disputed_counts_are_listed_first_with_their_configurations(bench):
     batch = bench.batch([bench.set("small", [1, 2, 3, 4])], task="count", bound=1000)
     more = counted(1000, complete=False)
     bench.runs(batch, "cp-sat", {1: (counted(2), 1), 2: (more, 1), 3: (counted(12), 1), 4: (TIMEOUT, 1)})
@@ -147,10 +144,10 @@ def test_counts_that_differ_come_first_with_who_counted_what(bench):
         "small:2     1,000+  over bound  cp-sat, scip\n"
         "small:4          0  counted     scip\n\n"
     )
-    assert summary(bench) == [("1 puzzle counted DIFFERENTLY by different configurations", True)]
+    assert summary(bench) == [("configurations report DIFFERENT counts for 1 puzzle", True)]
 
 
-def test_repairs_tell_the_fewest_changes_and_the_cells(bench):
+def test_repairs_list_the_fewest_changes_and_their_cells(bench):
     batch = bench.batch([bench.set("broken", [1, 2, 3])], task="repair")
     with writing(bench.engine) as connection:
         connection.execute(update(StoredPuzzle).values(text="2" + FULL[1:8] + "........"))
@@ -177,7 +174,7 @@ def test_repairs_tell_the_fewest_changes_and_the_cells(bench):
         ("repair", repaired(2), ["repaired", "changes", "wrong", "timeout"]),
     ],
 )
-def test_the_comparison_has_the_columns_of_its_task_and_always_the_same_keys(bench, task, outcome, headings):
+def test_the_comparison_has_the_columns_of_its_task_and_the_same_keys_for_every_task(bench, task, outcome, headings):
     batch = bench.batch([bench.set("hard", [1])], task=task)
     bench.runs(batch, "cp-sat", {1: (outcome, 1)})
 
@@ -188,7 +185,7 @@ def test_the_comparison_has_the_columns_of_its_task_and_always_the_same_keys(ben
     assert [column.key for column in found.columns] == [column.key for column in comparison.columns_of("solve")]
 
 
-def test_what_is_decided_does_not_disqualify_and_what_is_not_supported_has_no_times(bench):
+def test_every_decided_puzzle_counts_and_unsupported_runs_have_no_times(bench):
     batch = bench.batch([bench.set("hard", [1, 2])], task="unique")
     bench.runs(batch, "cp-sat", {1: (SEVERAL, 1), 2: (NOTHING, 3)})
     bench.runs(batch, "clp", {1: (UNSUPPORTED, 0), 2: (UNSUPPORTED, 0)})
@@ -201,7 +198,7 @@ def test_what_is_decided_does_not_disqualify_and_what_is_not_supported_has_no_ti
     assert not bench.tables()[0].loud
 
 
-def test_batches_of_different_tasks_have_a_table_each(bench):
+def test_batches_of_different_tasks_have_separate_tables(bench):
     hard = bench.set("hard", [1])
     one, other = bench.batch([hard]), bench.batch([hard], task="unique")
     bench.runs(one, "cp-sat", {1: (SOLVED, 1)})
@@ -213,7 +210,7 @@ def test_batches_of_different_tasks_have_a_table_each(bench):
     assert any(f"batch {one} left out: another task (solve)" in line for line in bench.covered())
 
 
-def test_a_table_that_no_task_here_has_is_refused(bench):
+def test_a_table_of_another_task_is_refused(bench):
     batch = bench.batch([bench.set("hard", [1])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1)})
 
@@ -221,7 +218,7 @@ def test_a_table_that_no_task_here_has_is_refused(bench):
         findings(connection, scope(connection, [batch]), "improper")
 
 
-def test_the_size_of_models_is_told_as_a_range_where_puzzles_differ(bench):
+def test_model_sizes_that_differ_are_shown_as_a_range(bench):
     batch = bench.batch([bench.set("killer", [1, 2])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
     texts = [
@@ -239,16 +236,16 @@ def test_the_size_of_models_is_told_as_a_range_where_puzzles_differ(bench):
     assert (row["variables"], row["constraints"]) == (81, 40)
 
 
-def test_a_size_in_words_groups_roles_by_type():
+def test_a_model_size_as_text_groups_roles_by_type():
     counts = '{"A row": 9, "A box": 9, "exactly one cage": 1234}'
 
-    told = words([size_of(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
+    text = words([size_of(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
 
-    assert told == "81 integer, 4 Boolean; 18 A (9 row, 9 box), 1,234 exactly one (cage)"
+    assert text == "81 integer, 4 Boolean; 18 A (9 row, 9 box), 1,234 exactly one (cage)"
 
 
 @pytest.mark.parametrize("width", [80, 20])
-def test_two_solutions_are_drawn_beside_each_other_where_they_fit_with_what_differs_marked(width):
+def test_two_solutions_are_drawn_next_to_each_other_where_they_fit(width):
     lines = beside("sudoku", FULL, (FULL, SWAPPED), width)
 
     assert max(len(line.plain) for line in lines) <= width
@@ -260,13 +257,13 @@ def test_two_solutions_are_drawn_beside_each_other_where_they_fit_with_what_diff
     Console(file=io.StringIO(), width=width).print(*lines)
 
 
-def test_queens_differ_by_rows_and_not_by_what_the_model_has_besides():
+def test_queens_differ_by_rows_and_not_by_auxiliary_variables():
     cells = differing("queens", "4", "2.4.1.3", "3.1.4.2")
 
     assert cells == ["r1 2/3", "r2 4/1", "r3 1/4", "r4 3/2"]
 
 
-def test_a_terminal_of_80_columns_has_a_table_of_every_task_s_outcomes(bench):
+def test_a_table_with_all_outcomes_fits_80_columns(bench):
     batch = bench.batch([bench.set("hard", [1, 2, 3])], task="unique")
     bench.runs(batch, "cp-min-size", {1: (UNIQUE, 1000), 2: (SEVERAL, 100), 3: (NOTHING, 100)})
 
@@ -274,5 +271,5 @@ def test_a_terminal_of_80_columns_has_a_table_of_every_task_s_outcomes(bench):
 
     assert row.split() == ["cp-min-size", "1/3", "1", "1", "0", "0", "400.0", "100.0", "1.00"]
     assert "p95" not in " ".join(headings)
-    asked_for = chosen(bench.tables()[0], "configuration,p95_ms", None, None)
-    assert drawn([asked_for], 20).splitlines()[-2].split() == ["cp-min-size", "1,000"]
+    selected = chosen(bench.tables()[0], "configuration,p95_ms", None, None)
+    assert drawn([selected], 20).splitlines()[-2].split() == ["cp-min-size", "1,000"]

@@ -1,46 +1,38 @@
-"""The command on solutions that others bring: verify."""
+"""The command ``verify``."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from cagematch.problems.errors import FileError, InputError
-from cagematch.scheduler.cli.application import app, notes, output
+from cagematch.scheduler.cli import options
+from cagematch.scheduler.cli.printing import notes, output
 
 if TYPE_CHECKING:
     from cagematch.scheduler.solutions.claims import Claims
     from cagematch.scheduler.solutions.verification import Judgement
     from cagematch.workers.configurations import Configuration
 
+EXAMPLES = ("scheduler export runs.csv", "scheduler verify runs.csv --by cp-sat")
 
-@app.command()
+
 def verify(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE|SET", help="Puzzles with a solution each; - for standard input; an export will do."
-        ),
-    ],
-    by: Annotated[
-        list[str] | None, typer.Option(metavar="CONFIG", help="Have a solver's own model check each solution, too.")
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="What files hold that do not say it themselves; without it, sudoku."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="For programs: a JSON object a line for each solution.")
-    ] = False,
+    files: options.Claimed,
+    by: options.By = None,
+    kind: options.Kind = None,
+    as_json: options.JsonLines = False,
 ) -> None:
-    """Check solutions against puzzles. Says which rule a wrong one breaks, and where.
+    """Check solutions against the rules of their puzzles.
 
-    Files have JSON lines with a "solution" beside each puzzle, a table whose heading names columns puzzle and solution,
-    or lines of a puzzle and its solution. Exit code 1 when a solution is wrong, or a solver does not agree.
+    Reports which rule a wrong solution breaks, and where. A file contains JSON lines with a "solution" for each
+    puzzle, a table with the columns puzzle and solution, or lines with a puzzle and its solution.
+
+    The exit code is 1 when a solution is wrong, or when the configuration of --by disagrees.
     """
     from cagematch.problems.kinds import kind_named
     from cagematch.scheduler.solutions.verification import require_handled
@@ -48,38 +40,41 @@ def verify(
     if kind is not None:
         kind_named(kind)
     if by and len(by) > 1:
-        raise InputError(f"--by was given {len(by)} times, expected one configuration: solvers may not share a process")
+        raise InputError(
+            f"found --by {len(by)} times, expected one configuration, as solvers may not share a process; "
+            "run `scheduler verify` once for each"
+        )
     configuration = _configuration(by[0]) if by else None
     loaded = _load(files, kind)
     if configuration:
         for claims in loaded:
             require_handled(configuration, claims)
-    fine = [_fine(claims, configuration, as_json=as_json) for claims in loaded]
-    if not all(fine):
+    confirmed = [_confirmed(claims, configuration, as_json=as_json) for claims in loaded]
+    if not all(confirmed):
         raise typer.Exit(1)
 
 
 def _configuration(word: str) -> Configuration:
-    from cagematch.scheduler.cli.working import require_installed
+    from cagematch.scheduler.cli.requirements import require_installed
     from cagematch.workers.configurations import configuration
 
-    _keep_output()
+    _reserve_output()
     found = configuration(word)
     require_installed([found.backend])
     return found
 
 
-def _keep_output() -> None:
-    """Keep the standard output for ourselves: some solvers print banners there, and some only as the process ends."""
+def _reserve_output() -> None:
+    """Keep solvers away from standard output: some print banners, a few of them as the process ends."""
     from cagematch.scheduler.cli.consoles import silence
 
-    ours = os.dup(sys.stdout.fileno())
+    reserved = os.dup(sys.stdout.fileno())
     silence(sys.stdout)
-    sys.stdout = open(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: PTH123, SIM115
+    sys.stdout = open(reserved, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: PTH123, SIM115
 
 
 def _load(words: list[str], kind: str | None) -> list[Claims]:
-    """Read every file before anything is checked; name the faults of all of them together."""
+    """Read every file before checking any. Raises FileError with the faults of all files."""
     from cagematch.scheduler.readers.source import find_source
     from cagematch.scheduler.solutions.claims import load
 
@@ -95,8 +90,8 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
     return loaded
 
 
-def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
-    """Judge a file, tell what came of it, and say whether all is right and a solver that was asked says so, too."""
+def _confirmed(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
+    """Check the solutions of a file and print the results; return whether all are right and confirmed by --by."""
     from cagematch.scheduler.solutions.verification import as_object, summary, told
 
     by = configuration.text if configuration else None
@@ -106,9 +101,9 @@ def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool)
             typer.echo(json.dumps(as_object(claims, judgement, by)))
         elif not judgement.fine:
             output().print(told(claims, judgement, by), style="red" if judgement.agreed in (None, True) else "bold red")
-    fine = all(judgement.fine for judgement in judged)
-    (notes() if as_json else output()).print(summary(claims, judged, by), style=None if fine else "bold red")
-    return fine
+    confirmed = all(judgement.fine for judgement in judged)
+    (notes() if as_json else output()).print(summary(claims, judged, by), style=None if confirmed else "bold red")
+    return confirmed
 
 
 def _judged(claims: Claims, configuration: Configuration | None) -> list[Judgement]:

@@ -1,0 +1,1 @@
+"""Commands that create batches and act on them."""

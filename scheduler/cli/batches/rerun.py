@@ -1,0 +1,32 @@
+"""The command ``rerun``."""
+
+from __future__ import annotations
+
+from cagematch.scheduler.cli import options
+from cagematch.scheduler.cli.connecting import connect
+from cagematch.scheduler.cli.printing import notes
+from cagematch.scheduler.cli.requirements import require_backends
+from cagematch.scheduler.cli.running import run
+
+EXAMPLES = ("scheduler rerun", "scheduler rerun 1")
+
+
+def rerun(batch: options.Batch = None, wait: options.Wait = False) -> None:
+    """Run a batch again and report what differs.
+
+    The new batch has the same puzzles, configurations, seeds and limits. Differences are reported between machines,
+    versions and times.
+    """
+    from cagematch.scheduler.batches import creation, differences
+
+    connections, engine = connect()
+    earlier = creation.find_batch(engine, batch)
+    plan = creation.plan_again(engine, earlier)
+    require_backends(connections, engine, [c.backend for c in plan.configurations])
+    later = creation.create(engine, plan)
+    notes().print(f"batch {later} is a rerun of batch {earlier}")
+    try:
+        run(connections, engine, later, wait=wait)
+    finally:
+        for line in differences.told(engine, earlier, later):
+            notes().print(line, style="yellow" if line.startswith("warning") else None)

@@ -1,0 +1,38 @@
+"""The command ``status``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from cagematch.scheduler.cli import options
+from cagematch.scheduler.cli.connecting import connect
+from cagematch.scheduler.cli.printing import notes, output, warn
+
+PATIENCE_S = 10.0  # how long to wait for a database that restarts
+EXAMPLES = ("scheduler status", "scheduler status --json")
+
+
+def status(batch: options.OneOrAll = None, as_json: options.Json = False) -> None:
+    """List batches and live workers.
+
+    Also lists backends with unfinished runs that no live worker serves. With BATCH, lists its configurations.
+    """
+    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.live.outages import answers, away, patiently
+    from cagematch.scheduler.live.status import draw, status_of
+
+    connections, engine = connect(quiet=as_json, reads_only=True, wait_s=PATIENCE_S)
+
+    def query() -> dict[str, Any]:
+        return status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
+
+    found = patiently(engine, query, notes(), PATIENCE_S)
+    if not answers(connections.broker):
+        warn(away(connections.broker))
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        draw(found, output(), detailed=batch is not None)

@@ -1,0 +1,1 @@
+"""Commands that read results and check solutions."""

@@ -1,0 +1,1 @@
+"""Commands for workers, backends and the database."""
