@@ -10,7 +10,7 @@ import pytest
 from commanding import ROOT
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-CODE = re.compile(r"^(```.*?^```$)|^( {4}.*)$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$|^ {4}[^\n]*$", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 COMMANDS = ("docker compose up", "scheduler submit puzzles/hard.txt", "scheduler report", "make demo", "make test")
 MOST_WORDS = 900
