@@ -102,7 +102,8 @@ def test_plain_celery_serves_what_was_submitted_before_it_came(fleet: Fleet, fol
 
 
 @pytest.mark.slow
-def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet):
+def test_two_batches_and_lost_messages(fleet: Fleet):
+    """Batches advance together, and lost messages are sent again."""
     big = ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--repeat", 4)
     for words in (big, ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--limit", 30)):
         fleet.command(*words)
@@ -120,7 +121,8 @@ def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet)
 
 @pytest.mark.smoke
 @pytest.mark.slow
-def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet: Fleet):
+def test_stopped_worker(fleet: Fleet):
+    """A stopped worker exits at once, and another worker continues its batch."""
     first = fleet.start("other")
     fleet.wait_for_workers()
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "8s")
@@ -143,7 +145,8 @@ def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet
 
 
 @pytest.mark.slow
-def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet):
+def test_killed_worker(fleet: Fleet):
+    """After one of two workers is killed, the batch finishes without help."""
     for _ in range(2):
         fleet.start("other", slots=1)
     fleet.wait_for_workers()
@@ -168,7 +171,8 @@ def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet
 
 
 @pytest.mark.slow
-def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
+def test_cancel_and_resume(fleet: Fleet):
+    """`cancel` takes effect at once, and `resume` continues the batch."""
     fleet.start("other")
     fleet.wait_for_workers()
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "12s")
@@ -220,11 +224,11 @@ def refused(fleet: Fleet) -> Refused:
     return Refused(fleet)
 
 
-def test_a_broker_that_does_not_answer_is_said(refused: Refused, free_port: int):
+def test_unreachable_broker(refused: Refused, free_port: int):
     refused("does not answer", CAGEMATCH_BROKER_URL=f"redis://127.0.0.1:{free_port}/0")
 
 
-def test_a_database_that_does_not_answer_is_said(refused: Refused, free_port: int):
+def test_unreachable_database(refused: Refused, free_port: int):
     refused("the database failed", CAGEMATCH_DATABASE_URL=f"postgresql://nobody@127.0.0.1:{free_port}/none")
 
 
@@ -232,7 +236,8 @@ def test_a_redis_that_drops_messages_is_refused(refused: Refused, forgetful_redi
     refused("maxmemory-policy allkeys-lru", CAGEMATCH_BROKER_URL=forgetful_redis)
 
 
-def test_a_worker_with_nobody_to_send_it_anything_is_refused(refused: Refused):
+def test_worker_without_a_broker(refused: Refused):
+    """A worker without a shared broker is refused."""
     refused("set CAGEMATCH_BROKER_URL", CAGEMATCH_DATABASE_URL="", CAGEMATCH_BROKER_URL="")
 
 
@@ -253,7 +258,8 @@ def test_another_pool_of_celerys_is_refused(refused: Refused, pool: str):
         ("ALTER TABLE cagematch_version RENAME TO theirs", "not Cagematch's, and not empty"),
     ],
 )
-def test_a_database_of_another_version_or_somebody_elses_is_left_alone(refused: Refused, change: str, told: str):
+def test_unsuitable_database(refused: Refused, change: str, told: str):
+    """A database of another version or of another program is refused and not changed."""
     with psycopg.connect(
         make_url(refused.fleet.database).set(drivername="postgresql").render_as_string(hide_password=False)
     ) as connection:

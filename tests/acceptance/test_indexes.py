@@ -86,7 +86,8 @@ with open(sys.argv[1], "w") as out:
 
 
 @pytest.mark.slow
-def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
+def test_queries_use_indexes(scheduler: Scheduler):
+    """No query scans every row of a large table."""
     found: dict[str, int] = {}
     for commands in PROCESSES:
         if any("--exclude-disturbed" in command for command in commands):

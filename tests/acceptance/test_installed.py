@@ -14,7 +14,7 @@ from commanding import ROOT, Scheduler, make_scheduler
 from looking import stored
 
 
-def test_files_named_like_our_packages_do_not_disturb(scheduler):
+def test_files_named_like_packages_are_ignored(scheduler):
     for name in ("models.py", "workers.py", "scheduler.py", "migrations.py", "rich.py"):
         (scheduler.folder / name).write_text("raise RuntimeError('not yours')\n")
     (scheduler.folder / "problems").mkdir()
@@ -36,7 +36,8 @@ STRANGERS = {
 }
 
 
-def test_a_broken_backend_of_others_does_not_take_the_rest_with_it(scheduler, tmp_path):
+def test_broken_external_backend(scheduler, tmp_path):
+    """A broken backend of another distribution does not affect the other backends."""
     place = tmp_path / "site"
     about = place / "strangers-1.0.dist-info"
     about.mkdir(parents=True)
@@ -74,7 +75,8 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
+def test_contents_of_the_wheel(wheel):
+    """The wheel contains only the program and its sets."""
     names = zipfile.ZipFile(wheel).namelist()
 
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
@@ -85,7 +87,8 @@ def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
 
 @pytest.mark.smoke
 @pytest.mark.slow
-def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
+def test_wheel_in_an_empty_environment(wheel, tmp_path):
+    """The installed wheel works in an empty environment and folder."""
     home = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
     site = next((home / "lib").glob("python*/site-packages"))

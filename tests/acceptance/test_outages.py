@@ -112,7 +112,8 @@ def done(place: Place, batch: int = 1) -> Callable[[], bool]:
 # -- PostgreSQL
 
 
-def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measured_twice(place: Place):
+def test_postgresql_outage(place: Place):
+    """Runs finished during an outage of PostgreSQL are stored, and no run is measured twice."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50)
@@ -130,7 +131,8 @@ def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measur
     assert [worker.poll() for worker in workers] == [None, None]
 
 
-def test_what_a_killed_worker_had_in_the_spool_is_stored_by_the_next(place: Place):
+def test_spool_of_a_killed_worker(place: Place):
+    """The next worker stores the spooled runs of a killed worker."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(40)
@@ -151,7 +153,8 @@ def test_what_a_killed_worker_had_in_the_spool_is_stored_by_the_next(place: Plac
     assert place.spooled == 0
 
 
-def test_a_worker_told_to_stop_while_postgresql_is_away_ends_and_leaves_the_spool_to_the_next(place: Place):
+def test_worker_stopped_during_an_outage(place: Place):
+    """A worker stopped during an outage of PostgreSQL ends; the next worker stores its spool."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(30)
@@ -173,7 +176,8 @@ def test_a_worker_told_to_stop_while_postgresql_is_away_ends_and_leaves_the_spoo
     assert place.solved.total() <= 30 + 3  # what the keeper had in hand is dropped, as at any stop
 
 
-def test_with_a_full_spool_no_run_is_begun_and_it_is_said(place: Place):
+def test_full_spool(place: Place):
+    """With a full spool, no run is started, and the worker reports this."""
     place.fleet.command.environment |= {"CAGEMATCH_SPOOL_MIB": "0", "WITNESS_S": "0.3"}
     worker = place.start_worker()
     place.fleet.wait_for_workers()
@@ -192,7 +196,8 @@ def test_with_a_full_spool_no_run_is_begun_and_it_is_said(place: Place):
     assert "is full: no run is begun until the database is back" in worker.communicate(timeout=20)[1]
 
 
-def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
+def test_flapping_postgresql(place: Place):
+    """Repeated outages of PostgreSQL end no worker."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -211,7 +216,8 @@ def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
 # -- Redis
 
 
-def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_back(place: Place):
+def test_submit_during_a_redis_outage(place: Place):
+    """A batch submitted during an outage of Redis is stored, and starts when Redis is back."""
     place.start_worker()
     place.fleet.wait_for_workers()
     place.redis.stop()
@@ -226,7 +232,7 @@ def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_ba
     assert set(place.solved.values()) == {1}
 
 
-def test_a_redis_restarted_empty_stops_nothing(place: Place):
+def test_redis_restarted_empty(place: Place):
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -261,7 +267,8 @@ def test_a_consumer_whose_connection_is_dead_connects_anew(place: Place):
 # -- workers
 
 
-def test_what_a_suspended_worker_comes_back_with_is_not_stored_when_its_lease_went_to_another(place: Place):
+def test_suspended_worker(place: Place):
+    """The results of a suspended worker are not stored if another worker has its lease."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -282,7 +289,8 @@ def test_what_a_suspended_worker_comes_back_with_is_not_stored_when_its_lease_we
     assert [worker.poll() for worker in workers] == [None, None]
 
 
-def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_others_are_solved(place: Place):
+def test_run_that_kills_its_worker(place: Place):
+    """A run that kills its worker three times is an error, and the other runs are solved."""
     firsts = Counter(next(c for c in text if c not in ".0") for text in PUZZLES[:10])
     killer, killers = firsts.most_common()[-1]
     place.fleet.command.environment["WITNESS_KILLS"] = killer
@@ -310,7 +318,8 @@ def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_oth
 # -- commands
 
 
-def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
+def test_watch_during_an_outage(place: Place):
+    """`watch` reports the service that it waits for, and continues after the outage."""
     place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 6)
@@ -333,7 +342,7 @@ def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
     assert (watching.returncode, asked.returncode) == (0, 0)
 
 
-def test_interrupted_watching_says_how_to_look_again(place: Place):
+def test_interrupted_watch_prints_how_to_continue(place: Place):
     place.submit(5)
     watching = place.fleet.command.start("watch", 1)
     until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'"))

@@ -91,10 +91,8 @@ def guarded_redis(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterat
     server.wait(10)
 
 
-def test_a_worker_that_works_and_then_loses_its_broker(
-    tmp_path: Path, postgres_url: str, guarded_redis: tuple[str, subprocess.Popen]
-):
-    """Both services ask for passwords; the log tells everything that it can tell."""
+def test_worker_that_loses_its_broker(tmp_path: Path, postgres_url: str, guarded_redis: tuple[str, subprocess.Popen]):
+    """Both services require passwords, and the worker logs at its most detailed level."""
     address, server = guarded_redis
     folder = tmp_path / "shared"
     folder.mkdir()

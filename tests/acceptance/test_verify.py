@@ -57,7 +57,8 @@ def write(folder: Path, name: str, *lines: str) -> None:
     (folder / name).write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_right_solutions_end_with_exit_code_0_and_one_line_a_file(scheduler):
+def test_correct_solutions(scheduler):
+    """Correct solutions give exit code 0 and one line per file."""
     write(scheduler.folder, "mine.txt", f"{P} {S}", f"{P}")
 
     told = scheduler("verify", "killer", "mine.txt", DATA / "latin.txt", "--kind", "latin", code=2).stderr
@@ -69,7 +70,8 @@ def test_right_solutions_end_with_exit_code_0_and_one_line_a_file(scheduler):
     assert not (scheduler.folder / "scheduler.db").exists()
 
 
-def test_wrong_solutions_are_named_with_their_reasons_and_exit_code_1(scheduler):
+def test_wrong_solutions(scheduler):
+    """Wrong solutions are listed with their reasons, and the exit code is 1."""
     write(scheduler.folder, "mine.csv", "quizzes,solutions", f"{P},{S}", f"{P},{SHIFTED}", f"{P},{S[1:]}")
 
     told = scheduler("verify", "mine.csv", code=1).stdout
@@ -79,7 +81,8 @@ def test_wrong_solutions_are_named_with_their_reasons_and_exit_code_1(scheduler)
     assert told.splitlines()[-1] == "mine.csv: 1 of 3 solutions are right"
 
 
-def test_programs_get_an_object_a_line_and_nothing_else(scheduler):
+def test_json_output(scheduler):
+    """The JSON output is one object per line and nothing else."""
     objects = [{"id": "[red]one", "puzzle": P, "solution": S}, {"puzzle": "." * 81, "solution": SHIFTED}]
     lines = "\n".join(map(json.dumps, objects))
 
