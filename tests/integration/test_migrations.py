@@ -29,7 +29,8 @@ FOLDER = Path(migrations.__file__).parent
 ROOT = FOLDER.parent
 
 
-def test_the_program_knows_the_revisions_of_the_script_directory():
+def test_revisions():
+    """The list of revisions is the same as that of the script directory."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     scripts = ScriptDirectory.from_config(config)
@@ -95,7 +96,8 @@ def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
         assert connection.scalars(select(Shard.id)).all() == [solving]
 
 
-def test_an_upgrade_of_what_is_up_to_date_changes_nothing(migrated: Engine):
+def test_upgrade_of_a_current_database(migrated: Engine):
+    """An upgrade of a current database changes nothing."""
     with writing(migrated) as connection:
         connection.execute(insert(StoredPuzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
 

@@ -74,7 +74,8 @@ def indexes(engine: Engine) -> set[str]:
 
 
 @pytest.mark.timeout(1800)
-def test_many_runs_are_as_they_were_after_the_way_up_and_down(filled: Engine):
+def test_many_runs_up_and_down(filled: Engine):
+    """An upgrade and a downgrade keep every run unchanged."""
     before, indexed = sums(filled), indexes(filled)
     assert before[0] == RUNS
 
