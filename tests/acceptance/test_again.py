@@ -1,4 +1,4 @@
-"""A comparison described in a file, made from a batch, and done again."""
+"""Experiment files: created from a batch, submitted again, and compared by `rerun`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def runs(scheduler, batch):
 
 
 def what(rows):
-    """What each run was, whenever and however long."""
+    """The runs without times and dates."""
     kept = ("set", "puzzle", "configuration", "repeat", "seed", "solution", "status")
     return sorted(tuple(str(row[name]) for name in kept) for row in rows)
 

@@ -1,4 +1,4 @@
-"""Hostile backends beside real solves of three pools: none is told wrongly, leaves anything, or harms another's run."""
+"""Hostile backends next to real solves in three pools: right outcomes, nothing left behind, no harm to other runs."""
 
 from __future__ import annotations
 

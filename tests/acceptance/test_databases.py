@@ -1,4 +1,4 @@
-"""Databases that are not there, may not be written, or go away."""
+"""Databases that do not exist, are read-only, or disappear."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from commanding import Scheduler, until
 from looking import runs_stored
 
 LOOKING = (["report"], ["status"], ["show", "hard:1"], ["export", "-"], ["watch"], ["solvers"])
-# What makes root as powerless as anybody against the permissions of files.
+# Runs a command as root without the capabilities that override the permissions of files.
 POWERLESS = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
 
 
 @pytest.fixture
 def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
-    """The command, by somebody whom the permissions of files bind, after a batch."""
+    """The command, run by a user to whom the permissions of files apply, after a batch."""
     scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1)
     if os.geteuid() == 0:
         if not shutil.which(POWERLESS[0]):

@@ -1,4 +1,4 @@
-"""Workers of their own on Redis and PostgreSQL: the same answers, and nothing lost when something dies."""
+"""Separate workers on Redis and PostgreSQL: the same answers as embedded, and no run lost when a process dies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BESIDE = Path(sys.executable).parent
 
 @pytest.fixture
 def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
-    """An up-to-date database, an empty broker, and no worker yet."""
+    """A current database, an empty broker, and no worker."""
     folder = tmp_path / "shared"
     folder.mkdir()
     command = make_scheduler(folder, CAGEMATCH_DATABASE_URL=postgres_url, CAGEMATCH_BROKER_URL=redis_url)
@@ -44,7 +44,7 @@ def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
 
 
 def answers(command: Scheduler, folder: Path) -> dict[tuple[str, str], str]:
-    """Every decided run: its puzzle and configuration, and what it found."""
+    """The puzzle, configuration and outcome of every decided run."""
     command("export", folder / "runs.csv")
     with (folder / "runs.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -153,7 +153,7 @@ def test_killed_worker(fleet: Fleet):
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 24, "--timeout", "1s")
     working = "SELECT count(DISTINCT lease_owner) FROM shard WHERE state = 'leased'"
     until(lambda: fleet.value(working) == 2 and fleet.value("SELECT count(*) FROM run") >= 2)
-    # The one that supervises: the other has to take that over too.
+    # The supervising worker, so that the other one must take over supervision as well.
     duty = int(fleet.value("SELECT note FROM lease").rpartition(":")[2])
     victim = next(worker for worker in fleet.workers if worker.pid == duty)
 
@@ -194,7 +194,7 @@ def test_cancel_and_resume(fleet: Fleet):
 
 @dataclass
 class Refused:
-    """What a worker that cannot work came to, both ways to start one."""
+    """Check that a worker is refused, with both commands that start one."""
 
     fleet: Fleet
 
@@ -289,7 +289,7 @@ def test_a_file_of_the_users_that_shadows_ours_is_named(fleet: Fleet):
 
 @pytest.fixture
 def forgetful_redis(free_port: int, tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[str]:
-    """A Redis that drops keys when it is full."""
+    """A Redis that evicts keys when it is full."""
     words = ["redis-server", "--bind", "127.0.0.1", "--port", str(free_port), "--save", "", "--dir", str(tmp_path)]
     try:
         server = subprocess.Popen([*words, "--maxmemory-policy", "allkeys-lru"], stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What a puzzle file's name and its labels bring does nothing in the spreadsheet, page or terminal that shows them."""
+"""Names and labels of puzzle files have no effect in a spreadsheet, a web page or a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABELS = (
 )
 PUZZLE = {"n": 4, "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}
 COMPUTED = re.compile(r"\s*[=+\-@\N{FULLWIDTH EQUALS SIGN}]")
-# All control characters but the line's end, and those of the writing's direction.
+# All control characters except the line feed, and all characters that change the writing direction.
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -95,11 +95,11 @@ def test_machine_output_has_no_control_characters(scheduler, words):
 
     assert process.returncode == 0, said
     assert "killer" in said or "cp-min-size" in said
-    assert not STEERING.search(said.replace("\r\n", "\n"))  # which is the terminal's own
+    assert not STEERING.search(said.replace("\r\n", "\n"))  # the line end of the terminal
 
 
 def _read(terminal):
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # nobody writes any more
+    except OSError:  # the command has closed its end
         return b""

@@ -1,4 +1,4 @@
-"""The command where it was not developed: the built wheel, and folders with files of the user's that have our names."""
+"""The installed command: the built wheel, and folders with files named like our modules."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
     site = next((home / "lib").glob("python*/site-packages"))
     zipfile.ZipFile(wheel).extractall(site)
-    # The libraries that it needs are those of this environment; the checkout, installed there too, comes after.
+    # The libraries are those of this environment. Its checkout comes later in the path than the wheel.
     for number, place in enumerate(_libraries()):
         (site / f"libraries-{number}.pth").write_text(f"{place}\n")
     folder = tmp_path / "empty"
     folder.mkdir()
-    # As pip writes it; and python-sat, for one, puts a script of that name beside it.
+    # The script that pip writes. The other one imitates the script models.py of python-sat, in the same folder.
     (home / "bin" / "scheduler").write_text("from cagematch.scheduler.cli import main\nmain()\n")
     (home / "bin" / "models.py").write_text("raise RuntimeError('not yours')\n")
     command = [str(home / "bin" / "python"), str(home / "bin" / "scheduler")]
@@ -125,6 +125,6 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
 
 
 def _libraries() -> list[str]:
-    """The folders with this environment's libraries; a .pth inside them is not followed again."""
+    """The folders with the libraries of this environment, without those that their .pth files add."""
     here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     return [path for path in sys.path if path in here or path.endswith("site-packages")]

@@ -1,4 +1,4 @@
-"""Killed, interrupted, cancelled: no process stays behind, and `resume` does what is left, nothing twice."""
+"""Killed, interrupted and cancelled batches: no process remains, and `resume` completes the other runs once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from commanding import until
 from looking import exported, report, rows, runs_stored
 
 SLOW = ("-s", "pulp-cbc", "-s", "cp-min-size", "-s", "scip")
-LIMIT = 60  # enough not to be done before the next command has begun
+LIMIT = 60  # enough puzzles to outlast the start of the next command
 TOTAL = 3 * LIMIT
 
 
 def begin(scheduler, *words):
-    """A submit that has stored some runs and has more to do."""
+    """A `submit` that has stored some of its runs."""
     process = scheduler.start("submit", "hard", "--limit", LIMIT, *(words or SLOW))
     until(lambda: runs_stored(scheduler.folder) or process.poll() is not None, 120)
     assert process.poll() is None, process.communicate()
@@ -22,7 +22,7 @@ def begin(scheduler, *words):
 
 
 def finish(scheduler):
-    """Resume, and check that every run is there once."""
+    """Resume, and check that every run is stored once."""
     told = scheduler("resume").stdout
     assert f"{TOTAL} of {TOTAL} runs" in told
     twice = "SELECT 1 FROM run GROUP BY configuration_id, puzzle_id, repeat HAVING count(*) > 1"

@@ -1,6 +1,6 @@
-"""Redis and PostgreSQL away, restarted empty, flapping; workers suspended, killed, deaf: nothing lost, nothing twice.
+"""Outages of Redis and PostgreSQL, and suspended, killed and silent workers: no run lost, and none stored twice.
 
-The servers are the tests' own. The backend ``witness`` writes down each solve that it finishes.
+Each test has its own servers. The backend ``witness`` records each solve that it finishes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Place:
-    """Servers of one's own, and workers of the backend that writes down what it does."""
+    """Separate servers, and workers with a backend that records its solves."""
 
     redis: Redis
     postgres: Postgres
@@ -37,30 +37,30 @@ class Place:
     folder: Path
 
     def start_worker(self) -> subprocess.Popen[str]:
-        """Start a worker of one slot."""
+        """Start a worker with one slot."""
         return self.fleet.start("other", slots=1)
 
     def submit(self, puzzles: int, *words: object) -> str:
-        """Submit the first puzzles; what the command said."""
+        """Submit the first puzzles and return the output."""
         return self.fleet.command("submit", "easy", "-s", "witness", "--limit", puzzles, *words).text
 
     @property
     def solved(self) -> Counter[str]:
-        """How often each puzzle was solved to the end."""
+        """The number of complete solves of each puzzle."""
         log = self.folder / "log"
         return Counter(log.read_text().split()) if log.exists() else Counter()
 
     @property
     def spooled(self) -> int:
-        """Bytes in the spool."""
+        """The size of the spool in bytes."""
         return sum(path.stat().st_size for path in self.folder.glob("shared-spool/*/*.jsonl"))
 
     def stored(self) -> int:
-        """Runs in the database."""
+        """The number of runs in the database."""
         return int(self.fleet.value("SELECT count(*) FROM run"))
 
     def is_idle(self, for_s: float = 1.5) -> Callable[[], bool]:
-        """A condition: no solve has ended for so long."""
+        """Return a condition: no solve has ended for that time."""
         seen, since = -1, time.monotonic()
 
         def holds() -> bool:
@@ -121,7 +121,7 @@ def test_postgresql_outage(place: Place):
 
     place.postgres.stop()
     until(lambda: place.spooled)
-    until(place.is_idle())  # their leases have run out: who cannot renew one begins nothing any more
+    until(place.is_idle())  # the leases have expired, and a worker without a lease starts no run
     place.postgres.start()
 
     until(done(place), 60)
@@ -169,11 +169,11 @@ def test_worker_stopped_during_an_outage(place: Place):
     place.postgres.start()
     place.start_worker()
 
-    assert first.returncode in (0, 1)  # 1: it did not wait for PostgreSQL to hear of it
+    assert first.returncode in (0, 1)  # 1: it ended without reporting its stop to PostgreSQL
     assert kept > 0
     until(done(place), 60)
     assert place.stored() == 30
-    assert place.solved.total() <= 30 + 3  # what the keeper had in hand is dropped, as at any stop
+    assert place.solved.total() <= 30 + 3  # the keeper's pending runs are dropped, as at every stop
 
 
 def test_full_spool(place: Place):
@@ -301,7 +301,7 @@ def test_run_that_kills_its_worker(place: Place):
     starts = 1
     is_done = done(place)
     over = time.monotonic() + 200
-    while not is_done() and time.monotonic() < over:  # as a service manager would
+    while not is_done() and time.monotonic() < over:  # restarts the worker as a service manager does
         if place.fleet.workers[-1].poll() is not None:
             place.start_worker()
             starts += 1
@@ -352,7 +352,7 @@ def test_interrupted_watch_prints_how_to_continue(place: Place):
     assert heard[-1], heard
 
     def interrupted() -> bool:
-        watching.send_signal(signal.SIGINT)  # again and again: Python drops one that comes in the middle of a callback
+        watching.send_signal(signal.SIGINT)  # repeatedly: Python ignores a signal that arrives during a callback
         with suppress(subprocess.TimeoutExpired):
             watching.wait(1)
         return watching.poll() is not None

@@ -1,4 +1,4 @@
-"""Bad input and unsuitable services: a message that says what was found, exit code 2, and nothing stored."""
+"""Invalid input and unsuitable services: a message with the value found, exit code 2, and nothing stored."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_exclude_disturbed(scheduler, tmp_path):
     with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
         database.execute("UPDATE shift SET steal = 0 WHERE id NOT IN (SELECT shift_id FROM run WHERE holds = 0)")
     told = doubted("report", "--exclude-disturbed", code=1)
-    assert "1 run was WRONG" in told.stderr  # what it is in doubt for is its time
+    assert "1 run was WRONG" in told.stderr  # a disturbance affects the time, not the answer
 
     note(0.5, "%")
     for form in ("table", "json"):

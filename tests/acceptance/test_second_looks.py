@@ -1,4 +1,4 @@
-"""What a look at the end of a batch, or at several of them, must not get wrong."""
+"""Verdicts at the end of a batch and over several batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from commanding import ROOT, make_scheduler
 
 PROPER, OTHER, NONE = "12...4....3...2.", "1234341221434321", "123........4...."
-# A backend that says that nothing has a solution.
+# A backend that reports every puzzle as unsolvable.
 REFUTER = """
 from cagematch.problems.constraints import AllDifferent
 from cagematch.problems.outcome import Task
@@ -36,7 +36,7 @@ def search(model, limit_s):
 
 @pytest.fixture
 def refuted(tmp_path):
-    """The command where that backend is installed."""
+    """The command, with that backend installed."""
     folder, packages = tmp_path / "work", tmp_path / "packages"
     about = packages / "refuter-1.0.dist-info"
     about.mkdir(parents=True)
@@ -102,7 +102,7 @@ def test_the_version_needs_no_command(scheduler):
     assert scheduler("--version").stdout.startswith("cagematch ")
 
 
-def test_permuting_what_has_no_symmetries_is_told(scheduler):
+def test_permuting_a_kind_without_symmetries(scheduler):
     told = scheduler("submit", "queens", "-s", "cp-min-size", "--limit", 1, "--permute").stderr
 
     assert "--permute changes nothing for puzzles of the kind queens" in told

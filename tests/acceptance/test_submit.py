@@ -1,4 +1,4 @@
-"""`scheduler submit` and `scheduler report`, embedded: what a user sees first."""
+"""`scheduler submit` and `scheduler report`, embedded: the first commands of a user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9
 @pytest.mark.smoke
 @pytest.mark.slow
 def test_default_configurations_solve_all_hard_puzzles(scheduler):
-    told = scheduler("submit", "hard", "--timeout", "60s").stdout  # the default may be too short for a slow machine
+    told = scheduler("submit", "hard", "--timeout", "60s").stdout  # the default is too short for a slow machine
 
     assert "380 of 380 runs (380 solved)" in told
     found = report(scheduler)
@@ -35,7 +35,7 @@ def test_report_of_three_sets(scheduler):
 
 def test_impossible_puzzle(scheduler):
     """Every complete backend answers `none` for an impossible puzzle."""
-    impossible = "5" + EASY[1:]  # no clue contradicts it, but that cell is a 4
+    impossible = "5" + EASY[1:]  # the clues do not contradict each other, but the solution has a 4 there
     (scheduler.folder / "none.txt").write_text(impossible + "\n")
 
     scheduler("submit", "none.txt", "-s", "@core", "--timeout", "60s")

@@ -1,4 +1,4 @@
-"""`submit --task`, and what `report`, `show` and `export` tell of it."""
+"""`submit --task`, and its results in `report`, `show` and `export`."""
 
 from __future__ import annotations
 

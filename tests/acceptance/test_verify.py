@@ -1,4 +1,4 @@
-"""`verify`: solutions in files, by the rules, and by what solvers make of them."""
+"""`verify`: solutions in files, checked by the rules and by the models of solvers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from commanding import ROOT, make_scheduler
 DATA = ROOT / "tests" / "data"
 P = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 S = "483921657967345821251876493548132976729564138136798245372689514814253769695417382"
-SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))  # rows and columns are right, boxes are not
-RELAXED = {"clp", "glop", "pdlp"}  # need not have an answer
-# A backend whose model lacks the boxes, or has constraints that nothing obeys, or leaves a variable open.
+SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))  # valid rows and columns, invalid boxes
+RELAXED = {"clp", "glop", "pdlp"}  # may answer `unknown`
+# A backend whose model has no boxes, or contradictory constraints, or a variable without a value.
 FAULTY = """
 from cagematch.problems.constraints import Less
 from cagematch.problems.problem import Problem, Rules
@@ -39,7 +39,7 @@ def build(problem, order):
 
 @pytest.fixture
 def faulty(tmp_path):
-    """The command where a distribution is installed whose backend has a model with a fault."""
+    """The command, with an installed backend whose model has a fault."""
     folder = tmp_path / "work"
     packages = tmp_path / "packages"
     information = packages / "faulty-1.0.dist-info"
@@ -86,7 +86,7 @@ def test_json_output(scheduler):
     objects = [{"id": "[red]one", "puzzle": P, "solution": S}, {"puzzle": "." * 81, "solution": SHIFTED}]
     lines = "\n".join(map(json.dumps, objects))
 
-    # HiGHS prints a banner on the standard output, in its library.
+    # The library of HiGHS prints a banner to the standard output.
     result = scheduler("verify", "-", "--json", "--by", "highs", code=1, stdin=lines)
 
     right, wrong = map(json.loads, result.stdout.splitlines())

@@ -1,4 +1,4 @@
-"""``scheduler worker --cores``: what is leased, where the worker itself is, and which lists are refused."""
+"""``scheduler worker --cores``: the leased cores, the cores of the worker, and the lists that are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419.
 
 
 def facts_of_the_host(database: str) -> dict[str, Any]:
-    """What the one worker has found."""
+    """The facts that the only worker has stored."""
     with psycopg.connect(database.replace("+psycopg", "")) as connection:
         ((facts, reference_s),) = connection.execute(
             "SELECT facts, reference_s FROM host JOIN worker ON true"
