@@ -1,4 +1,4 @@
-"""Cancelling and resuming at one time with each other and with workers: one order or the other, nothing in between."""
+"""Concurrent cancels, resumes and workers: the result is that of one order or the other."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_resume_during_a_cancel(engine: Engine):
 
 
 def waiting(engine: Engine) -> int:
-    """How many sessions wait for a lock."""
+    """The number of sessions that wait for a lock."""
     here = "datname = current_database() AND wait_event_type = 'Lock'"
     with reading(engine) as connection:
         return connection.execute(text(f"SELECT count(*) FROM pg_stat_activity WHERE {here}")).scalar_one()  # noqa: S608

@@ -1,4 +1,4 @@
-"""Transactions, clocks and texts behave alike on SQLite and PostgreSQL."""
+"""Transactions, clocks and texts behave the same on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEASE = {"duty": "counting", "owner": "0", "note": ""}
 
 
 def at_once(count: int, work: Callable[[int], None]) -> None:
-    """Call ``work(0)``, ``work(1)``, … in as many threads, started together; raise what one of them raised."""
+    """Call ``work(0)``, ``work(1)``, … in threads that start together; raise the first exception of a thread."""
     start, failures = threading.Barrier(count), []
 
     def run(number: int) -> None:
@@ -42,7 +42,7 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
 
 
 def test_concurrent_writers_lose_no_update(engine: Engine):
-    """Read, add one, write: under the driver's own transactions SQLite loses about half of them."""
+    """Each writer reads, adds one and writes; with the driver's transactions, SQLite loses half of the updates."""
     with writing(engine) as connection:
         connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
@@ -110,7 +110,7 @@ def test_rows_that_are_there_are_passed_over(engine: Engine):
 
 @pytest.mark.parametrize(("given", "stored"), [("a\0b", "a\\0b"), ("caf\udce9", "caf\\udce9"), ("×é😀", "×é😀")])
 def test_texts_that_a_database_cannot_hold_are_escaped(engine: Engine, given: str, stored: str):
-    """NUL, which PostgreSQL refuses, and the half surrogates of a file name that is no UTF-8."""
+    """NUL, which PostgreSQL refuses, and the surrogates of a file name that is not UTF-8."""
     with writing(engine) as connection:
         connection.execute(insert(StoredPuzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
         row = insert(PuzzleSet).values(id=1, name=given, digest="d", source=given, ready=True, created_at=0.0)
@@ -137,7 +137,7 @@ def test_unsupported_address(url: str, told: str):
         open_engine(url)
 
 
-# -- whose database it is, and of which version
+# -- the program and version of a database
 
 
 def _set_version(engine: Engine, version: str) -> None:

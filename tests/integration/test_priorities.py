@@ -1,4 +1,4 @@
-"""Of batches at work, the one with the higher priority is sent first."""
+"""The shards of the active batch with the highest priority are sent first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old batches go with all that is theirs alone, and nothing else does."""
+"""Old batches are deleted with all rows that only they use, and nothing else is deleted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def counts(engine: Engine) -> dict[str, int]:
 
 @pytest.fixture
 def batch(engine: Engine) -> int:
-    """A batch that is over: three puzzles of a set of its own, a shard, no runs."""
+    """Create a finished batch: three puzzles of its own set, one shard, no runs."""
     make_batch(engine, puzzles=3, size=3, state=ShardState.DONE)
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.DONE, finished_at=1.0))

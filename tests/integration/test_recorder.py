@@ -1,4 +1,4 @@
-"""Answers as rows: the same on either database, checked, and stored once."""
+"""Answers as rows: verified, stored once, and the same on both databases."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_column_comes_back_as_it_went_in(engine: Engine, recorder: Recorde
     told = {name: value for name, value in found._mapping.items() if name not in ("id", "shift_id", "size_id")}
     assert row.pop("size") == SIZE
     assert {name: told.pop(name) for name in row} == row
-    assert set(told.values()) == {None}  # what the task does not ask for
+    assert set(told.values()) == {None}  # columns of other tasks
     assert found.shift_id == SHIFT
     assert (found.answer, found.stop, found.holds, found.solution) == (Answer.SOLUTION, Stop.FINISHED, True, SOLVED)
     assert (found.cores, found.threads, found.counters["branches"]) == ("0,1", 2, 12345678901)

@@ -1,4 +1,4 @@
-"""Leases on shards: one holder at a time, nothing from whoever lost one, and no run that stops a batch for ever."""
+"""Shard leases: one holder at a time, no writes after a loss, and no run that blocks a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cagematch.workers.shards.shifts import ATTEMPTS, work_on
 
 
 def expire(engine: Engine, shard_id: int) -> None:
-    """Let a lease run out, and supervision see it."""
+    """Let a lease expire, and run supervision."""
     with writing(engine) as connection:
         connection.execute(update(Shard).where(Shard.id == shard_id).values(lease_expires_at=now() - 1))
         return_expired(connection, list(connection.scalars(select(Batch.id))))
@@ -107,7 +107,7 @@ def test_suspect_shard(engine: Engine):
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
 
-    for _ in range(3):  # no run had begun alone: the worker may have been lost for any reason
+    for _ in range(3):  # no run had started alone, so the worker may have been lost for any reason
         claim(engine, shard_id, worker)
         expire(engine, shard_id)
         assert shard(engine, shard_id).attempts == 1
@@ -173,7 +173,7 @@ def test_run_that_kills_its_keeper(engine: Engine, killer: int):
         shifts += 1
 
     assert [stop for _, stop in runs(engine)] == ["error" if at == killer else "finished" for at in range(4)]
-    # At first what was lost is not known to be that run's fault; in the end there is a shift that gives it up.
+    # The first losses cannot be attributed to that run; the last shift stores it as an error.
     assert ATTEMPTS < shifts <= ATTEMPTS + 2
 
 

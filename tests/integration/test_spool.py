@@ -1,4 +1,4 @@
-"""What is finished while the database is away: kept on the disk, and stored by a rule that lets in nothing twice."""
+"""Runs finished during an outage of the database: kept on the disk, and stored exactly once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def claimed(engine: Engine) -> ClaimedShard:
 
 
 def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[dict]:
-    """Rows of the first runs of a shard."""
+    """The rows of the first runs of a shard."""
     recorder = Recorder(claimed, 1, [0], 1)
     with reading(engine) as connection:
         puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
@@ -52,7 +52,7 @@ def late(engine: Engine, claimed: ClaimedShard, count: int) -> Late:
 
 
 def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> Path:
-    """What a worker leaves that is lost: so many runs in each line."""
+    """Write the file of a lost worker, with that number of runs in each line."""
     file = spool.begin(claimed)
     made, at = rows(engine, claimed, sum(parts)), 0
     for part in parts:
@@ -68,7 +68,7 @@ def settled(engine: Engine, found: Late) -> int:
 
 
 def lose(engine: Engine, claimed: ClaimedShard) -> None:
-    """The lease runs out and goes to another."""
+    """Let the lease expire, and give it to another worker."""
     with writing(engine) as connection:
         connection.execute(update(Shard).values(lease_expires_at=now() - 1))
         return_expired(connection, [claimed.batch_id])

@@ -1,4 +1,4 @@
-"""What would otherwise need an operator: lost messages, lost workers, and one supervisor at a time."""
+"""Supervision: lost messages, lost workers, and one supervisor at a time."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_lowest_positions_go_first(engine: Engine):
 
 def test_lost_messages(engine: Engine):
     """Lost messages are sent again, and others are not."""
-    make_batch(engine, puzzles=3, size=1)  # queued long ago in the database, and nowhere in the broker
+    make_batch(engine, puzzles=3, size=1)  # queued in the database long ago, and missing in the broker
     app = memory_app(engine)
 
     supervise(app, engine)
@@ -150,7 +150,7 @@ def test_embedded_submit_and_other_batches(engine: Engine):
     assert messages(app) == 1
 
 
-# -- the duty
+# -- the lease of the supervisor
 
 
 def test_one_of_many_has_the_duty(engine: Engine):
