@@ -1,4 +1,4 @@
-"""A comparison described in a file, made from a batch, and done again."""
+"""Experiment files: created from a batch, submitted again, and compared by `rerun`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def runs(scheduler, batch):
 
 
 def what(rows):
-    """What each run was, whenever and however long."""
+    """The runs without times and dates."""
     kept = ("set", "puzzle", "configuration", "repeat", "seed", "solution", "status")
     return sorted(tuple(str(row[name]) for name in kept) for row in rows)
 
 
-def test_an_experiment_comes_back_from_its_batch(scheduler):
+def test_export_of_an_experiment(scheduler):
     mine = scheduler.folder / "mine"
     mine.mkdir()
     (mine / "first.txt").write_text("1.3.3.1.2.4.4.2.\n")
@@ -56,7 +56,8 @@ def test_an_experiment_comes_back_from_its_batch(scheduler):
     assert sorted(names) == ["strategies", "strategies-2", "strategies-3"]
 
 
-def test_puzzles_that_are_not_those_of_the_experiment_are_told(scheduler):
+def test_rerun_with_changed_puzzles(scheduler):
+    """`rerun` reports puzzles that differ from those of the experiment."""
     (scheduler.folder / "mine.txt").write_text("1.3.3.1.2.4.4.2.\n")
     scheduler("submit", "mine.txt", "-s", "cp-min-size")
     scheduler("export", "--experiment", 1, "again.toml")
@@ -77,7 +78,7 @@ def test_a_faulty_experiment_stores_nothing(scheduler):
     assert not any(stored(scheduler.folder).values())
 
 
-def test_a_batch_is_done_again(scheduler):
+def test_rerun(scheduler):
     scheduler("submit", "hard", "--limit", 3, "-s", "cp-min-size", "--repeat", 2, "--seed", 5)
 
     told = scheduler("rerun", 1)
@@ -88,7 +89,7 @@ def test_a_batch_is_done_again(scheduler):
     assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))
 
 
-def test_what_is_not_as_it_was_is_told(scheduler):
+def test_rerun_reports_differences(scheduler):
     scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size")
     with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
         for change in CHANGES:
@@ -116,7 +117,8 @@ def test_an_export_is_submitted_again(scheduler):
     assert len(runs(scheduler, 2)) == 2
 
 
-def test_a_batch_without_runs_is_done_again_without_a_comparison(scheduler):
+def test_rerun_of_a_batch_without_runs(scheduler):
+    """`rerun` of a batch without runs prints no comparison."""
     scheduler("submit", "hard", "--limit", 1, "-s", "cp-min-size")
     with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
         database.execute("DELETE FROM run")

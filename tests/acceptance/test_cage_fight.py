@@ -1,4 +1,4 @@
-"""Hostile backends beside real solves of three pools: none is told wrongly, leaves anything, or harms another's run."""
+"""Hostile backends next to real solves in three pools: right outcomes, nothing left behind, no harm to other runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from commanding import ROOT
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pool", ["cp-sat", "legacy-cp", "mip"])
-def test_every_hostile_backend_is_told_rightly_and_leaves_nothing_in_each_pool(pool: str) -> None:
-    """How late a run may end depends on the machine; ``scripts/cage_fight.py`` by itself says when one is late."""
+def test_hostile_backends_in_each_pool(pool: str) -> None:
+    """Every hostile backend gets the right outcome and leaves nothing behind.
+
+    The time by which a run exceeds its limit depends on the machine; ``scripts/cage_fight.py`` reports late runs.
+    """
     command = [sys.executable, ROOT / "scripts" / "cage_fight.py", "--runs", "2", "--pool", pool]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
 

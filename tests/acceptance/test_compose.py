@@ -1,4 +1,4 @@
-"""The three literal lines in a clone, on real containers, and the same with no Python on the host."""
+"""The three commands of the README on real containers, also on a host without Python."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ pytestmark = [pytest.mark.compose, pytest.mark.timeout(BUILD_S + 300)]
 
 @dataclass
 class Stack:
-    """A clone with a ``.env`` that keeps it apart from any other stack of the host."""
+    """A clone with a ``.env`` that separates it from every other stack of the host."""
 
     folder: Path
     compose: list[str]
     scheduler: Scheduler
 
     def __call__(self, *words: str, timeout_s: float = 120) -> str:
-        """Run compose to its end, and return what it printed."""
+        """Run compose and return its output."""
         done = subprocess.run(
             [*self.compose, *words],
             cwd=self.folder,
@@ -84,7 +84,7 @@ def _compose(missing: Callable[[str, str], NoReturn]) -> list[str]:
 
 
 def _clone(folder: Path) -> None:
-    """What a clone would hold, were all that is here committed."""
+    """The files of a clone, as if all changes were committed."""
     words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     for name in listed.stdout.split("\0"):
@@ -135,7 +135,7 @@ def test_the_three_lines_and_the_same_without_python(stack: Stack):
 
 
 def _share_their_cores(stack: Stack) -> None:
-    """What one container has locked, another cannot lock: no two solves on a core."""
+    """A core locked in one container cannot be locked in another, so no core has two solves."""
     inside = ("exec", "-T", "worker-mip", "python", "-c", HOLD, "/var/lock/cagematch/core-0")
     holder = subprocess.Popen(
         [*stack.compose, *inside],
@@ -151,7 +151,7 @@ def _share_their_cores(stack: Stack) -> None:
 
 
 def _is_confined(stack: Stack, service: str) -> None:
-    """Nobody's rights, none to gain, and nothing to write to where programs are."""
+    """The user has no rights, cannot gain any, and cannot write to the folders of programs."""
     told = stack("exec", "-T", service, "cat", "/proc/1/status")
     found = {name: values for name, *values in map(str.split, told.splitlines())}
     assert "0" not in found["Uid:"] + found["Gid:"], service

@@ -1,4 +1,4 @@
-"""Databases that are not there, may not be written, or go away."""
+"""Databases that do not exist, are read-only, or disappear."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from commanding import Scheduler, until
 from looking import runs_stored
 
 LOOKING = (["report"], ["status"], ["show", "hard:1"], ["export", "-"], ["watch"], ["solvers"])
-# What makes root as powerless as anybody against the permissions of files.
+# Runs a command as root without the capabilities that override the permissions of files.
 POWERLESS = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
 
 
 @pytest.fixture
 def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
-    """The command, by somebody whom the permissions of files bind, after a batch."""
+    """The command, run by a user to whom the permissions of files apply, after a batch."""
     scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1)
     if os.geteuid() == 0:
         if not shutil.which(POWERLESS[0]):
@@ -28,7 +28,8 @@ def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
 
 
 @pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o755, 0o444), (0o555, 0o644)])
-def test_commands_that_only_look_do_so_where_nothing_may_be_written(bounded, folder, file):
+def test_reading_from_a_read_only_folder(bounded, folder, file):
+    """Commands that only read work where nothing may be written."""
     (bounded.folder / "scheduler.db").chmod(file)
     bounded.folder.chmod(folder)
 
@@ -40,7 +41,8 @@ def test_commands_that_only_look_do_so_where_nothing_may_be_written(bounded, fol
     assert [path.name for path in bounded.folder.iterdir()] == ["scheduler.db"]
 
 
-def test_a_database_that_cannot_be_read_is_named_with_the_cause(bounded):
+def test_unreadable_database(bounded):
+    """The message names the database and the cause."""
     database = bounded.folder / "scheduler.db"
     database.chmod(0)
     assert "scheduler.db cannot be read: permission denied" in bounded("report", code=2).stderr
@@ -53,21 +55,22 @@ def test_a_database_that_cannot_be_read_is_named_with_the_cause(bounded):
     assert "another process is writing" in told
 
 
-def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(bounded):
+def test_unreadable_folder(bounded):
+    """A folder without read permission is not reported as empty."""
     closed = bounded.folder / "closed"
     closed.mkdir(mode=0)
 
     assert "closed/mine.txt cannot be read: permission denied" in bounded("submit", "closed/mine.txt", code=2).stderr
 
 
-def test_looking_where_nothing_is_leaves_nothing_behind(scheduler):
+def test_reading_creates_no_database(scheduler):
     for words in LOOKING:
         scheduler(*words, code=None)
 
     assert not list(scheduler.folder.iterdir())
 
 
-def test_solvers_are_told_without_a_database(scheduler):
+def test_solvers_without_a_database(scheduler):
     scheduler.environment["CAGEMATCH_BROKER_URL"] = "redis://127.0.0.1:1/0"
     scheduler.environment["CAGEMATCH_DATABASE_URL"] = "postgresql://me@127.0.0.1:1/none"
 
@@ -77,7 +80,8 @@ def test_solvers_are_told_without_a_database(scheduler):
     assert "cp-sat" in told.stdout
 
 
-def test_a_database_that_is_removed_under_a_batch_is_noticed(scheduler):
+def test_database_removed_during_a_batch(scheduler):
+    """A batch reports that its database has been removed."""
     process = scheduler.start("submit", "hard", "-s", "pulp-cbc", "--timeout", "60s")
     until(lambda: runs_stored(scheduler.folder) or process.poll() is not None, 120)
 

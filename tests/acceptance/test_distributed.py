@@ -1,4 +1,4 @@
-"""Workers of their own on Redis and PostgreSQL: the same answers, and nothing lost when something dies."""
+"""Separate workers on Redis and PostgreSQL: the same answers as embedded, and no run lost when a process dies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BESIDE = Path(sys.executable).parent
 
 @pytest.fixture
 def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
-    """An up-to-date database, an empty broker, and no worker yet."""
+    """A current database, an empty broker, and no worker."""
     folder = tmp_path / "shared"
     folder.mkdir()
     command = make_scheduler(folder, CAGEMATCH_DATABASE_URL=postgres_url, CAGEMATCH_BROKER_URL=redis_url)
@@ -44,7 +44,7 @@ def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
 
 
 def answers(command: Scheduler, folder: Path) -> dict[tuple[str, str], str]:
-    """Every decided run: its puzzle and configuration, and what it found."""
+    """The puzzle, configuration and outcome of every decided run."""
     command("export", folder / "runs.csv")
     with (folder / "runs.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -123,7 +123,8 @@ def test_modules_of_the_user_do_not_replace_ours(fleet: Fleet):
 
 
 @pytest.mark.slow
-def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet):
+def test_two_batches_and_lost_messages(fleet: Fleet):
+    """Batches advance together, and lost messages are sent again."""
     big = ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--repeat", 4)
     for words in (big, ("submit", HARD, "-s", "backtracking", "--timeout", "100ms", "--limit", 30)):
         fleet.command(*words)
@@ -141,7 +142,8 @@ def test_batches_advance_together_and_lost_messages_are_sent_again(fleet: Fleet)
 
 @pytest.mark.smoke
 @pytest.mark.slow
-def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet: Fleet):
+def test_stopped_worker(fleet: Fleet):
+    """A stopped worker exits at once, and another worker continues its batch."""
     first = fleet.start("other")
     fleet.wait_for_workers()
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "8s")
@@ -164,14 +166,15 @@ def test_a_worker_that_is_told_to_stop_is_gone_at_once_and_another_goes_on(fleet
 
 
 @pytest.mark.slow
-def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet):
+def test_killed_worker(fleet: Fleet):
+    """After one of two workers is killed, the batch finishes without help."""
     for _ in range(2):
         fleet.start("other", slots=1)
     fleet.wait_for_workers()
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 24, "--timeout", "1s")
     working = "SELECT count(DISTINCT lease_owner) FROM shard WHERE state = 'leased'"
     until(lambda: fleet.value(working) == 2 and fleet.value("SELECT count(*) FROM run") >= 2)
-    # The one that supervises: the other has to take that over too.
+    # The supervising worker, so that the other one must take over supervision as well.
     duty = int(fleet.value("SELECT note FROM lease").rpartition(":")[2])
     victim = next(worker for worker in fleet.workers if worker.pid == duty)
 
@@ -189,7 +192,8 @@ def test_when_one_of_two_workers_is_killed_the_batch_ends_by_itself(fleet: Fleet
 
 
 @pytest.mark.slow
-def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
+def test_cancel_and_resume(fleet: Fleet):
+    """`cancel` takes effect at once, and `resume` continues the batch."""
     fleet.start("other")
     fleet.wait_for_workers()
     fleet.command("submit", HARD, "-s", "backtracking", "--limit", 2, "--timeout", "12s")
@@ -211,7 +215,7 @@ def test_cancelled_is_cancelled_at_once_and_resumed_goes_on(fleet: Fleet):
 
 @dataclass
 class Refused:
-    """What a worker that cannot work came to, both ways to start one."""
+    """Check that a worker is refused, with both commands that start one."""
 
     fleet: Fleet
 
@@ -241,11 +245,11 @@ def refused(fleet: Fleet) -> Refused:
     return Refused(fleet)
 
 
-def test_a_broker_that_does_not_answer_is_said(refused: Refused, free_port: int):
+def test_unreachable_broker(refused: Refused, free_port: int):
     refused("does not answer", CAGEMATCH_BROKER_URL=f"redis://127.0.0.1:{free_port}/0")
 
 
-def test_a_database_that_does_not_answer_is_said(refused: Refused, free_port: int):
+def test_unreachable_database(refused: Refused, free_port: int):
     refused("the database failed", CAGEMATCH_DATABASE_URL=f"postgresql://nobody@127.0.0.1:{free_port}/none")
 
 
@@ -253,7 +257,8 @@ def test_a_redis_that_drops_messages_is_refused(refused: Refused, forgetful_redi
     refused("maxmemory-policy allkeys-lru", CAGEMATCH_BROKER_URL=forgetful_redis)
 
 
-def test_a_worker_with_nobody_to_send_it_anything_is_refused(refused: Refused):
+def test_worker_without_a_broker(refused: Refused):
+    """A worker without a shared broker is refused."""
     refused("set CAGEMATCH_BROKER_URL", CAGEMATCH_DATABASE_URL="", CAGEMATCH_BROKER_URL="")
 
 
@@ -274,7 +279,8 @@ def test_another_pool_of_celerys_is_refused(refused: Refused, pool: str):
         ("ALTER TABLE cagematch_version RENAME TO theirs", "not Cagematch's, and not empty"),
     ],
 )
-def test_a_database_of_another_version_or_somebody_elses_is_left_alone(refused: Refused, change: str, told: str):
+def test_unsuitable_database(refused: Refused, change: str, told: str):
+    """A database of another version or of another program is refused and not changed."""
     with psycopg.connect(
         make_url(refused.fleet.database).set(drivername="postgresql").render_as_string(hide_password=False)
     ) as connection:
@@ -285,7 +291,7 @@ def test_a_database_of_another_version_or_somebody_elses_is_left_alone(refused: 
 
 @pytest.fixture
 def forgetful_redis(free_port: int, tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[str]:
-    """A Redis that drops keys when it is full."""
+    """A Redis that evicts keys when it is full."""
     words = ["redis-server", "--bind", "127.0.0.1", "--port", str(free_port), "--save", "", "--dir", str(tmp_path)]
     try:
         server = subprocess.Popen([*words, "--maxmemory-policy", "allkeys-lru"], stdout=subprocess.DEVNULL)

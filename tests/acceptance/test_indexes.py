@@ -1,4 +1,4 @@
-"""Every query that the commands and their worker make finds its rows by an index, however many others there are."""
+"""Every query of the commands and of their worker finds its rows by an index."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 from commanding import Scheduler
 
-# Tables that grow with the runs; the others have a row for each batch, file, configuration or worker.
+# Tables that grow with the runs; the others have one row per batch, file, configuration or worker.
 LARGE = ("run", "puzzle", "set_entry", "batch_puzzle", "shard")
 SCAN = re.compile(rf"SCAN ({'|'.join(LARGE)})(_[0-9]+)?\b(?!.*USING (COVERING )?INDEX)")
-# What looks at all of them, and is meant to.
+# Statements that scan a whole table on purpose.
 WHOLE = (
-    "DELETE FROM puzzle WHERE",  # prune --unused: which puzzles does nobody use?
+    "DELETE FROM puzzle WHERE",  # prune --unused: the puzzles without a set or a run
     "count(*) AS count_1 \nFROM puzzle",
     "FROM puzzle \nWHERE NOT",
     "UPDATE run SET verified = CASE WHEN holds",  # a migration
 )
-# A worker a process; what only looks, or has nothing to work on, shares the last one.
+# One worker per process; commands that only read, or start no worker, share the last process.
 PROCESSES = (
     ["submit hard -s cp-min-size -s cp-sat-fast --limit 2"],
     ["submit queens -s cp-min-size --task unique --limit 2"],
@@ -54,14 +54,14 @@ PROCESSES = (
         "prune --older-than 100 --unused --yes",
     ],
 )
-# Whatever machine this runs on: a shift and a run were disturbed, others were not.
+# On every machine, one shift and one run are disturbed, and the others are not.
 DISTURBED = """
 UPDATE shift SET steal = 0, pressure = 0, load = 0, oversubscribed = 0, reference_s = 0.003;
 UPDATE run SET reference_s = 0.003;
 UPDATE shift SET steal = 0.5 WHERE id = (SELECT min(id) FROM shift);
 UPDATE run SET reference_s = 9 WHERE id = (SELECT max(id) FROM run WHERE batch_id = 2);
 """
-# Runs commands, and writes down every statement that an engine runs, with parameters of one time.
+# Runs commands and records every SQL statement with one set of its parameters.
 LISTENER = """
 import json, sys
 from sqlalchemy import Engine, event
@@ -86,7 +86,8 @@ with open(sys.argv[1], "w") as out:
 
 
 @pytest.mark.slow
-def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
+def test_queries_use_indexes(scheduler: Scheduler):
+    """No query scans every row of a large table."""
     found: dict[str, int] = {}
     for commands in PROCESSES:
         if any("--exclude-disturbed" in command for command in commands):
@@ -108,7 +109,7 @@ def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
 
 
 def explained(database: Path, found: dict[str, int]) -> Iterator[tuple[str, list[str]]]:
-    """How SQLite would go about each statement, were the tables large."""
+    """SQLite's query plan of each statement for large tables."""
     with closing(sqlite3.connect(database)) as connection:
         for statement, count in found.items():
             if statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE")) and "sqlite_" not in statement:

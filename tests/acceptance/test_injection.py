@@ -1,4 +1,4 @@
-"""What a puzzle file's name and its labels bring does nothing in the spreadsheet, page or terminal that shows them."""
+"""Names and labels of puzzle files have no effect in a spreadsheet, a web page or a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABELS = (
 )
 PUZZLE = {"n": 4, "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}
 COMPUTED = re.compile(r"\s*[=+\-@\N{FULLWIDTH EQUALS SIGN}]")
-# All control characters but the line's end, and those of the writing's direction.
+# All control characters except the line feed, and all characters that change the writing direction.
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -51,14 +51,16 @@ def scheduler(tmp_path_factory):
 
 
 @pytest.mark.parametrize("words", [("export", "-"), ("report", "--format", "csv")], ids=["export", "report"])
-def test_no_cell_of_a_csv_file_is_a_formula(scheduler, words):
+def test_csv_contains_no_formula(scheduler, words):
+    """No cell of a CSV file is a formula."""
     found = list(csv.reader(io.StringIO(scheduler(*words).stdout, newline="")))
 
     assert len(found) >= 2
     assert not [cell for row in found for cell in row if COMPUTED.match(cell)]
 
 
-def test_markdown_holds_no_tag_and_each_table_stays_whole(scheduler):
+def test_markdown_is_escaped(scheduler):
+    """Markdown contains no tag, and no text breaks a table."""
     lines = scheduler("report", "--format", "md").stdout.splitlines()
 
     assert not [line for line in lines if re.search(r"(?<!\\)<", line)]
@@ -66,7 +68,7 @@ def test_markdown_holds_no_tag_and_each_table_stays_whole(scheduler):
     assert [line[:1] for line in lines[1:5]] == ["", "|", "|", "|"]
 
 
-def test_nothing_steers_the_terminal(scheduler):
+def test_terminal_output_has_no_control_characters(scheduler):
     said = [scheduler(*words).text for words in (("report",), ("status",), ("show", "1"))]
     (scheduler.folder / "plain.jsonl").write_text(json.dumps({"label": LABELS[-1], **PUZZLE}))
     said += [scheduler("submit", "plain.jsonl", "-s", "cp-min-size").text, scheduler("show", "plain:1").text]
@@ -78,7 +80,7 @@ def test_nothing_steers_the_terminal(scheduler):
 @pytest.mark.parametrize(
     "words", [("export", "-"), ("export", "-", "--format", "jsonl"), ("report", "1", "--format", "md")], ids=" ".join
 )
-def test_nothing_for_programs_steers_a_terminal_either(scheduler, words):
+def test_machine_output_has_no_control_characters(scheduler, words):
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*scheduler.command, *words],
@@ -93,11 +95,11 @@ def test_nothing_for_programs_steers_a_terminal_either(scheduler, words):
 
     assert process.returncode == 0, said
     assert "killer" in said or "cp-min-size" in said
-    assert not STEERING.search(said.replace("\r\n", "\n"))  # which is the terminal's own
+    assert not STEERING.search(said.replace("\r\n", "\n"))  # the line end of the terminal
 
 
 def _read(terminal):
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # nobody writes any more
+    except OSError:  # the command has closed its end
         return b""

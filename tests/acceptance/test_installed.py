@@ -1,4 +1,4 @@
-"""The command where it was not developed: the built wheel, and folders with files of the user's that have our names."""
+"""The installed command: the built wheel, and folders with files named like our modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commanding import ROOT, Scheduler, make_scheduler
 from looking import stored
 
 
-def test_files_named_like_our_packages_do_not_disturb(scheduler):
+def test_files_named_like_packages_are_ignored(scheduler):
     for name in ("models.py", "workers.py", "scheduler.py", "migrations.py", "rich.py"):
         (scheduler.folder / name).write_text("raise RuntimeError('not yours')\n")
     (scheduler.folder / "problems").mkdir()
@@ -36,7 +36,8 @@ STRANGERS = {
 }
 
 
-def test_a_broken_backend_of_others_does_not_take_the_rest_with_it(scheduler, tmp_path):
+def test_broken_external_backend(scheduler, tmp_path):
+    """A broken backend of another distribution does not affect the other backends."""
     place = tmp_path / "site"
     about = place / "strangers-1.0.dist-info"
     about.mkdir(parents=True)
@@ -74,7 +75,8 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
+def test_contents_of_the_wheel(wheel):
+    """The wheel contains only the program and its sets."""
     names = zipfile.ZipFile(wheel).namelist()
 
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
@@ -85,17 +87,18 @@ def test_the_wheel_holds_the_program_and_its_sets_only(wheel):
 
 @pytest.mark.smoke
 @pytest.mark.slow
-def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
+def test_wheel_in_an_empty_environment(wheel, tmp_path):
+    """The installed wheel works in an empty environment and folder."""
     home = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
     site = next((home / "lib").glob("python*/site-packages"))
     zipfile.ZipFile(wheel).extractall(site)
-    # The libraries that it needs are those of this environment; the checkout, installed there too, comes after.
+    # The libraries are those of this environment. Its checkout comes later in the path than the wheel.
     for number, place in enumerate(_libraries()):
         (site / f"libraries-{number}.pth").write_text(f"{place}\n")
     folder = tmp_path / "empty"
     folder.mkdir()
-    # As pip writes it; and python-sat, for one, puts a script of that name beside it.
+    # The script that pip writes. The other one imitates the script models.py of python-sat, in the same folder.
     (home / "bin" / "scheduler").write_text("from cagematch.scheduler.cli import main\nmain()\n")
     (home / "bin" / "models.py").write_text("raise RuntimeError('not yours')\n")
     command = [str(home / "bin" / "python"), str(home / "bin" / "scheduler")]
@@ -122,6 +125,6 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(wheel, tmp_path):
 
 
 def _libraries() -> list[str]:
-    """The folders with this environment's libraries; a .pth inside them is not followed again."""
+    """The folders with the libraries of this environment, without those that their .pth files add."""
     here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     return [path for path in sys.path if path in here or path.endswith("site-packages")]

@@ -1,4 +1,4 @@
-"""Killed, interrupted, cancelled: no process stays behind, and `resume` does what is left, nothing twice."""
+"""Killed, interrupted and cancelled batches: no process remains, and `resume` completes the other runs once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from commanding import until
 from looking import exported, report, rows, runs_stored
 
 SLOW = ("-s", "pulp-cbc", "-s", "cp-min-size", "-s", "scip")
-LIMIT = 60  # enough not to be done before the next command has begun
+LIMIT = 60  # enough puzzles to outlast the start of the next command
 TOTAL = 3 * LIMIT
 
 
 def begin(scheduler, *words):
-    """A submit that has stored some runs and has more to do."""
+    """A `submit` that has stored some of its runs."""
     process = scheduler.start("submit", "hard", "--limit", LIMIT, *(words or SLOW))
     until(lambda: runs_stored(scheduler.folder) or process.poll() is not None, 120)
     assert process.poll() is None, process.communicate()
@@ -22,7 +22,7 @@ def begin(scheduler, *words):
 
 
 def finish(scheduler):
-    """Resume, and check that every run is there once."""
+    """Resume, and check that every run is stored once."""
     told = scheduler("resume").stdout
     assert f"{TOTAL} of {TOTAL} runs" in told
     twice = "SELECT 1 FROM run GROUP BY configuration_id, puzzle_id, repeat HAVING count(*) > 1"
@@ -33,7 +33,8 @@ def finish(scheduler):
 
 @pytest.mark.smoke
 @pytest.mark.slow
-def test_killed_it_leaves_no_process_and_can_be_resumed(scheduler):
+def test_killed_submit(scheduler):
+    """A killed `submit` leaves no process, and its batch can be resumed."""
     process = begin(scheduler)
 
     process.kill()
@@ -48,7 +49,8 @@ def test_killed_it_leaves_no_process_and_can_be_resumed(scheduler):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_ends_soon_and_says_how_to_go_on(scheduler, number):
+def test_interrupted_submit(scheduler, number):
+    """An interrupted `submit` ends soon and prints how to resume."""
     process = begin(scheduler)
 
     process.send_signal(number)
@@ -62,7 +64,8 @@ def test_interrupted_it_ends_soon_and_says_how_to_go_on(scheduler, number):
 
 
 @pytest.mark.slow
-def test_cancelled_from_elsewhere_it_ends_and_can_be_resumed(scheduler):
+def test_submit_cancelled_by_another_command(scheduler):
+    """A `submit` whose batch is cancelled ends, and the batch can be resumed."""
     process = begin(scheduler)
 
     told = scheduler("cancel").stdout
@@ -77,7 +80,8 @@ def test_cancelled_from_elsewhere_it_ends_and_can_be_resumed(scheduler):
 
 
 @pytest.mark.slow
-def test_while_it_runs_others_look_and_may_not_interfere(scheduler):
+def test_other_commands_during_a_submit(scheduler):
+    """During a `submit`, other commands can read its batch but not change it."""
     process = begin(scheduler)
 
     told = scheduler("status").stdout
@@ -93,7 +97,8 @@ def test_while_it_runs_others_look_and_may_not_interfere(scheduler):
     assert len(exported(scheduler)) == TOTAL
 
 
-def test_readers_that_go_away_do_not_stop_the_work(scheduler):
+def test_closed_output_during_a_submit(scheduler):
+    """A closed standard output does not stop a `submit`."""
     process = scheduler.start("submit", "hard", "--limit", 3, "-s", "cp-min-size")
     process.stdout.close()
     process.stderr.close()
@@ -105,7 +110,8 @@ def test_readers_that_go_away_do_not_stop_the_work(scheduler):
 
 
 @pytest.mark.slow
-def test_of_two_that_resume_at_one_time_one_goes_on_and_the_other_says_so(scheduler):
+def test_two_concurrent_resumes(scheduler):
+    """Of two concurrent `resume` commands, one continues the batch and the other reports this."""
     process = begin(scheduler)
     process.kill()
     process.wait()

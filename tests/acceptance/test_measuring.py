@@ -1,7 +1,7 @@
-"""What a run is said to have used, beside what GNU time and BenchExec's runexec say of the very same run.
+"""The resources of a run, compared with the figures of GNU time and BenchExec's runexec for the same run.
 
-Both stand between the sandbox and the program that does the work; what they need themselves is measured with ``true``
-and taken off. This compares meters, not speeds: how fast or loaded the machine is does not matter.
+Both programs run between the sandbox and the measured program. Their own use is measured with ``true`` and subtracted.
+The test compares meters, not speeds, so the load of the machine does not matter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOLVE = [sys.executable, str(HOSTILE / "solve.py")]
 
 @dataclass(frozen=True)
 class Workload:
-    """A program. ``shared``: much of its memory is libraries; a cgroup counts no page that was there before."""
+    """A program. ``shared``: much of its memory is libraries, whose loaded pages a cgroup does not count."""
 
     command: list[str]
     processes: int = 1
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Used:
-    """Seconds and MiB. ``summed``: memory is that of all processes together, not of the largest."""
+    """Seconds and MiB. ``summed``: the memory of all processes, not of the largest one."""
 
     cpu_s: float
     wall_s: float
@@ -63,14 +63,14 @@ class Used:
 
 @dataclass(frozen=True)
 class Meter:
-    """A program that runs another and tells what it used."""
+    """A program that runs another one and reports its use."""
 
     command: list[str]
     read: Callable[[], Used]
 
 
 def gnu_time(folder: Path) -> Meter:
-    """GNU time; the shell's own word of that name is another. Its memory is that of the largest process."""
+    """GNU time, not the keyword of the shell. Its memory is that of the largest process."""
     program = shutil.which("time")
     if program is None or b"GNU" not in subprocess.run([program, "--version"], capture_output=True, check=False).stdout:
         pytest.skip("GNU time is not installed (apt-get install time)")
@@ -84,7 +84,7 @@ def gnu_time(folder: Path) -> Meter:
 
 
 def runexec(folder: Path) -> Meter:
-    """BenchExec, on the path or where CAGEMATCH_TEST_RUNEXEC says."""
+    """BenchExec, from the path or from CAGEMATCH_TEST_RUNEXEC."""
     program = os.environ.get("CAGEMATCH_TEST_RUNEXEC") or shutil.which("runexec")
     if program is None:
         pytest.skip("runexec is not installed (pip install benchexec; CAGEMATCH_TEST_RUNEXEC may name it)")
@@ -108,7 +108,7 @@ def meter(request: pytest.FixtureRequest, tmp_path: Path) -> Meter:
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], Used]:
-    """Measures a program by a run of ours, in a keeper of its own."""
+    """Measure a program by a run in a separate keeper."""
 
     def measure(command: list[str]) -> Used:
         monkeypatch.setenv("HOSTILE_COMMAND", json.dumps(command))

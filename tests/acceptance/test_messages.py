@@ -18,7 +18,7 @@ TASK = "cagematch.solve_shard"
 
 
 def envelope(body: bytes, *, kind: str = "application/json", task: str = TASK, **headers: Any) -> bytes:
-    """A message as Celery's own client puts it into Redis."""
+    """A message as Celery's client writes it to Redis."""
     number = uuid.uuid4().hex
     return json.dumps(
         {
@@ -43,12 +43,12 @@ def call(*arguments: Any, **named: Any) -> bytes:
 
 
 def altered(**parts: Any) -> bytes:
-    """A good message with other parts in its envelope."""
+    """A valid message with other fields in its envelope."""
     return json.dumps(json.loads(call(1)) | parts).encode()
 
 
 class Owned:
-    """What pickle would run."""
+    """An object with code that unpickling would run."""
 
     def __reduce__(self):
         return print, ("OWNED",)

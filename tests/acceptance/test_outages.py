@@ -1,6 +1,6 @@
-"""Redis and PostgreSQL away, restarted empty, flapping; workers suspended, killed, deaf: nothing lost, nothing twice.
+"""Outages of Redis and PostgreSQL, and suspended, killed and silent workers: no run lost, and none stored twice.
 
-The servers are the tests' own. The backend ``witness`` writes down each solve that it finishes.
+Each test has its own servers. The backend ``witness`` records each solve that it finishes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Place:
-    """Servers of one's own, and workers of the backend that writes down what it does."""
+    """Separate servers, and workers with a backend that records its solves."""
 
     redis: Redis
     postgres: Postgres
@@ -37,30 +37,30 @@ class Place:
     folder: Path
 
     def start_worker(self) -> subprocess.Popen[str]:
-        """Start a worker of one slot."""
+        """Start a worker with one slot."""
         return self.fleet.start("other", slots=1)
 
     def submit(self, puzzles: int, *words: object) -> str:
-        """Submit the first puzzles; what the command said."""
+        """Submit the first puzzles and return the output."""
         return self.fleet.command("submit", "easy", "-s", "witness", "--limit", puzzles, *words).text
 
     @property
     def solved(self) -> Counter[str]:
-        """How often each puzzle was solved to the end."""
+        """The number of complete solves of each puzzle."""
         log = self.folder / "log"
         return Counter(log.read_text().split()) if log.exists() else Counter()
 
     @property
     def spooled(self) -> int:
-        """Bytes in the spool."""
+        """The size of the spool in bytes."""
         return sum(path.stat().st_size for path in self.folder.glob("shared-spool/*/*.jsonl"))
 
     def stored(self) -> int:
-        """Runs in the database."""
+        """The number of runs in the database."""
         return int(self.fleet.value("SELECT count(*) FROM run"))
 
     def is_idle(self, for_s: float = 1.5) -> Callable[[], bool]:
-        """A condition: no solve has ended for so long."""
+        """Return a condition: no solve has ended for that time."""
         seen, since = -1, time.monotonic()
 
         def holds() -> bool:
@@ -112,7 +112,8 @@ def done(place: Place, batch: int = 1) -> Callable[[], bool]:
 # -- PostgreSQL
 
 
-def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measured_twice(place: Place):
+def test_postgresql_outage(place: Place):
+    """Runs finished during an outage of PostgreSQL are stored, and no run is measured twice."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50)
@@ -120,7 +121,7 @@ def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measur
 
     place.postgres.stop()
     until(lambda: place.spooled)
-    until(place.is_idle())  # their leases have run out: who cannot renew one begins nothing any more
+    until(place.is_idle())  # the leases have expired, and a worker without a lease starts no run
     place.postgres.start()
 
     until(done(place), 60)
@@ -130,7 +131,8 @@ def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measur
     assert [worker.poll() for worker in workers] == [None, None]
 
 
-def test_what_a_killed_worker_had_in_the_spool_is_stored_by_the_next(place: Place):
+def test_spool_of_a_killed_worker(place: Place):
+    """The next worker stores the spooled runs of a killed worker."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(40)
@@ -151,7 +153,8 @@ def test_what_a_killed_worker_had_in_the_spool_is_stored_by_the_next(place: Plac
     assert place.spooled == 0
 
 
-def test_a_worker_told_to_stop_while_postgresql_is_away_ends_and_leaves_the_spool_to_the_next(place: Place):
+def test_worker_stopped_during_an_outage(place: Place):
+    """A worker stopped during an outage of PostgreSQL ends; the next worker stores its spool."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(30)
@@ -166,14 +169,15 @@ def test_a_worker_told_to_stop_while_postgresql_is_away_ends_and_leaves_the_spoo
     place.postgres.start()
     place.start_worker()
 
-    assert first.returncode in (0, 1)  # 1: it did not wait for PostgreSQL to hear of it
+    assert first.returncode in (0, 1)  # 1: it ended without reporting its stop to PostgreSQL
     assert kept > 0
     until(done(place), 60)
     assert place.stored() == 30
-    assert place.solved.total() <= 30 + 3  # what the keeper had in hand is dropped, as at any stop
+    assert place.solved.total() <= 30 + 3  # the keeper's pending runs are dropped, as at every stop
 
 
-def test_with_a_full_spool_no_run_is_begun_and_it_is_said(place: Place):
+def test_full_spool(place: Place):
+    """With a full spool, no run is started, and the worker reports this."""
     place.fleet.command.environment |= {"CAGEMATCH_SPOOL_MIB": "0", "WITNESS_S": "0.3"}
     worker = place.start_worker()
     place.fleet.wait_for_workers()
@@ -192,7 +196,8 @@ def test_with_a_full_spool_no_run_is_begun_and_it_is_said(place: Place):
     assert "is full: no run is begun until the database is back" in worker.communicate(timeout=20)[1]
 
 
-def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
+def test_flapping_postgresql(place: Place):
+    """Repeated outages of PostgreSQL end no worker."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -211,7 +216,8 @@ def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
 # -- Redis
 
 
-def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_back(place: Place):
+def test_submit_during_a_redis_outage(place: Place):
+    """A batch submitted during an outage of Redis is stored, and starts when Redis is back."""
     place.start_worker()
     place.fleet.wait_for_workers()
     place.redis.stop()
@@ -226,7 +232,7 @@ def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_ba
     assert set(place.solved.values()) == {1}
 
 
-def test_a_redis_restarted_empty_stops_nothing(place: Place):
+def test_redis_restarted_empty(place: Place):
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -261,7 +267,8 @@ def test_a_silent_consumer_reconnects(place: Place):
 # -- workers
 
 
-def test_what_a_suspended_worker_comes_back_with_is_not_stored_when_its_lease_went_to_another(place: Place):
+def test_suspended_worker(place: Place):
+    """The results of a suspended worker are not stored if another worker has its lease."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 2)
@@ -282,7 +289,8 @@ def test_what_a_suspended_worker_comes_back_with_is_not_stored_when_its_lease_we
     assert [worker.poll() for worker in workers] == [None, None]
 
 
-def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_others_are_solved(place: Place):
+def test_run_that_kills_its_worker(place: Place):
+    """A run that kills its worker three times is an error, and the other runs are solved."""
     firsts = Counter(next(c for c in text if c not in ".0") for text in PUZZLES[:10])
     killer, killers = firsts.most_common()[-1]
     place.fleet.command.environment["WITNESS_KILLS"] = killer
@@ -293,7 +301,7 @@ def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_oth
     starts = 1
     is_done = done(place)
     over = time.monotonic() + 200
-    while not is_done() and time.monotonic() < over:  # as a service manager would
+    while not is_done() and time.monotonic() < over:  # restarts the worker as a service manager does
         if place.fleet.workers[-1].poll() is not None:
             place.start_worker()
             starts += 1
@@ -310,7 +318,8 @@ def test_a_run_that_takes_its_worker_with_it_three_times_is_an_error_and_the_oth
 # -- commands
 
 
-def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
+def test_watch_during_an_outage(place: Place):
+    """`watch` reports the service that it waits for, and continues after the outage."""
     place.start_worker()
     place.fleet.wait_for_workers()
     place.submit(50, "--repeat", 6)
@@ -333,7 +342,7 @@ def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
     assert (watching.returncode, asked.returncode) == (0, 0)
 
 
-def test_interrupted_watching_says_how_to_look_again(place: Place):
+def test_interrupted_watch_prints_how_to_continue(place: Place):
     place.submit(5)
     watching = place.fleet.command.start("watch", 1)
     until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'"))
@@ -343,7 +352,7 @@ def test_interrupted_watching_says_how_to_look_again(place: Place):
     assert heard[-1], heard
 
     def interrupted() -> bool:
-        watching.send_signal(signal.SIGINT)  # again and again: Python drops one that comes in the middle of a callback
+        watching.send_signal(signal.SIGINT)  # repeatedly: Python ignores a signal that arrives during a callback
         with suppress(subprocess.TimeoutExpired):
             watching.wait(1)
         return watching.poll() is not None

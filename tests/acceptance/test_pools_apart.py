@@ -1,4 +1,4 @@
-"""Two pools on one host at one time: whichever cores they have, no two solves share one."""
+"""Two pools on one host at the same time: no two solves share a core."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from commanding import until
 from fleets import Fleet
 from test_distributed import HARD, fleet  # noqa: F401 - the fixture
 
-LOOKS = 20  # between two of the database
-ENOUGH = 40  # looks at which both pools solved
+LOOKS = 20  # samples of the processes per query of the database
+ENOUGH = 40  # samples in which both pools solved
 
 
 @pytest.mark.slow
@@ -38,12 +38,12 @@ def test_no_two_pinned_solves_share_a_core(fleet: Fleet):  # noqa: F811
 
 
 def at_work(sandboxes: list[int]) -> dict[str, list[int]]:
-    """The sandboxes that were running at two looks one after the other, by the cores that they are pinned to.
+    """The sandboxes that ran in two consecutive samples, by the cores to which they are pinned.
 
-    One that has just answered is not: it waits to be told what is next before its core goes to another.
+    A sandbox that has just answered is not running: it waits for its next run before another slot leases its core.
     """
     first = {pid for pid in sandboxes if running(pid)}
-    time.sleep(0.002)  # longer than it takes to answer
+    time.sleep(0.002)  # longer than an answer takes
     found = defaultdict(list)
     for pid in first:
         if running(pid):

@@ -1,4 +1,4 @@
-"""Bad input and unsuitable services: a message that says what was found, exit code 2, and nothing stored."""
+"""Invalid input and unsuitable services: a message with the value found, exit code 2, and nothing stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ FAULTY = {
 
 
 @pytest.mark.parametrize("case", FAULTY)
-def test_a_faulty_file_names_the_line_and_stores_nothing(scheduler, case):
+def test_faulty_file(scheduler, case):
+    """A faulty file is refused with the line of the fault, and nothing is stored."""
     content, expected = FAULTY[case]
     (scheduler.folder / "bad.txt").write_text(content)
 
@@ -48,7 +49,8 @@ def test_missing_files_and_folders_are_refused(scheduler):
     assert not any(stored(scheduler.folder).values())
 
 
-def test_what_is_no_file_is_read_or_refused_in_words(scheduler):
+def test_paths_that_are_not_regular_files(scheduler):
+    """Pipes and standard input are read. A device, an empty path and an empty input are refused."""
     os.mkfifo(scheduler.folder / "pipe")
     with subprocess.Popen(["sh", "-c", f"echo {GOOD} > pipe"], cwd=scheduler.folder):
         assert "pipe: 1 puzzle" in scheduler("submit", "pipe", "--limit", 0).stderr
@@ -60,7 +62,8 @@ def test_what_is_no_file_is_read_or_refused_in_words(scheduler):
     assert "is empty" in scheduler("submit", "", code=2).stderr
 
 
-def test_a_spreadsheet_is_told_what_is_read_of_it(scheduler):
+def test_spreadsheet_file(scheduler):
+    """Only the first column of a CSV file is read. Rows without a puzzle there are refused, or skipped."""
     (scheduler.folder / "some.csv").write_text(f"id,puzzle\n1,{GOOD}\n")
 
     assert "of a CSV file the first column is read" in scheduler("submit", "some.csv", code=2).stderr
@@ -83,7 +86,8 @@ def test_ten_faults_of_many_are_named(scheduler):
     assert "20 more" in told
 
 
-def test_skip_invalid_takes_the_rest_and_says_what_it_left_out(scheduler):
+def test_skip_invalid(scheduler):
+    """`--skip-invalid` stores the valid puzzles and lists the skipped ones."""
     (scheduler.folder / "some.txt").write_text(f"{GOOD}\n{GOOD[:80]}\n{OTHER}\n")
 
     told = scheduler("submit", "some.txt", "-s", "cp-min-size", "--skip-invalid").stderr
@@ -183,7 +187,8 @@ NEWER = "CREATE TABLE cagematch_version (version_num VARCHAR(32)); INSERT INTO c
 
 
 @pytest.mark.parametrize(("script", "said"), [(FOREIGN, "left alone"), (NEWER, "newer")])
-def test_a_database_that_is_not_ours_is_refused_and_not_touched(scheduler, script, said):
+def test_database_of_another_program(scheduler, script, said):
+    """The database of another program is refused and not changed."""
     path = scheduler.folder / "scheduler.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
@@ -202,7 +207,8 @@ def test_a_file_that_is_no_database_is_refused(scheduler):
     assert "database" in scheduler("status", code=2).stderr
 
 
-def test_a_lock_folder_that_is_none_is_refused_before_anything_waits(scheduler):
+def test_invalid_lock_folder(scheduler):
+    """An invalid lock folder is refused before any process waits."""
     scheduler.environment["CAGEMATCH_LOCKS"] = "/etc/passwd"
 
     told = scheduler("submit", "easy", "-s", "cp-min-size", "--limit", "1", code=2)

@@ -57,7 +57,8 @@ def test_no_label_is_a_formula_in_a_spreadsheet(scheduler):
     assert any("[red]" in label for label in labels)
 
 
-def test_export_of_a_batch_as_json_lines_keeps_labels_as_they_are(scheduler):
+def test_export_keeps_labels(scheduler):
+    """An export as JSON lines contains the labels unchanged."""
     scheduler("export", "1", "runs.jsonl")
 
     found = [json.loads(line) for line in (scheduler.folder / "runs.jsonl").read_text().splitlines()]
@@ -116,7 +117,7 @@ def test_a_terminal_without_unicode_gets_plain_grids(scheduler):
     assert r"no shipped set of that name" in plain("submit", "ü.txt", code=2).stderr
 
 
-def test_solvers_tells_what_submit_takes(scheduler):
+def test_solvers_lists_valid_configurations(scheduler):
     told = scheduler("solvers").stdout
     found = json.loads(scheduler("solvers", "--json").stdout)
 
@@ -167,7 +168,8 @@ def test_every_command_has_help(scheduler, words):
     assert "..." not in told.partition("Commands:")[2], "a summary is too long for its line"
 
 
-def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(scheduler, tmp_path):
+def test_exclude_disturbed(scheduler, tmp_path):
+    """`--exclude-disturbed` drops disturbed runs, and reports if no other run exists."""
     shutil.copytree(scheduler.folder, tmp_path / "work")
     doubted = replace(scheduler, folder=tmp_path / "work")
 
@@ -190,7 +192,7 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
     with closing(sqlite3.connect(doubted.folder / "scheduler.db")) as database, database:
         database.execute("UPDATE shift SET steal = 0 WHERE id NOT IN (SELECT shift_id FROM run WHERE holds = 0)")
     told = doubted("report", "--exclude-disturbed", code=1)
-    assert "1 run is WRONG" in told.stderr  # what it is in doubt for is its time
+    assert "1 run is WRONG" in told.stderr  # a disturbance affects the time, not the answer
 
     note(0.5, "%")
     for form in ("table", "json"):
@@ -200,7 +202,8 @@ def test_disturbed_runs_are_left_out_and_a_report_of_nothing_else_says_so(schedu
     assert not (doubted.folder / "none.csv").exists()
 
 
-def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_something_did(scheduler, tmp_path):
+def test_older_undisturbed_run(scheduler, tmp_path):
+    """An older undisturbed run replaces a newer disturbed one."""
     shutil.copytree(scheduler.folder, tmp_path / "work")
     doubted = replace(scheduler, folder=tmp_path / "work")
     doubted("submit", "odd.txt", "-s", "cp-min-size")
@@ -222,7 +225,8 @@ def test_an_older_run_that_nothing_disturbed_stands_for_a_newer_one_that_somethi
     assert "batch 1: newest run" in doubts
 
 
-def test_an_experiment_has_no_disturbed_runs_to_leave_out(scheduler):
+def test_exclude_disturbed_with_an_experiment(scheduler):
+    """`export --experiment` refuses `--exclude-disturbed`."""
     told = scheduler("export", "--experiment", "1", "again.toml", "--exclude-disturbed", code=2)
 
     assert "an experiment file contains none" in told.stderr

@@ -1,4 +1,4 @@
-"""What a look at the end of a batch, or at several of them, must not get wrong."""
+"""Verdicts at the end of a batch and over several batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from commanding import ROOT, make_scheduler
 
 PROPER, OTHER, NONE = "12...4....3...2.", "1234341221434321", "123........4...."
-# A backend that says that nothing has a solution.
+# A backend that reports every puzzle as unsolvable.
 REFUTER = """
 from cagematch.problems.constraints import AllDifferent
 from cagematch.problems.outcome import Task
@@ -36,7 +36,7 @@ def search(model, limit_s):
 
 @pytest.fixture
 def refuted(tmp_path):
-    """The command where that backend is installed."""
+    """The command, with that backend installed."""
     folder, packages = tmp_path / "work", tmp_path / "packages"
     about = packages / "refuter-1.0.dist-info"
     about.mkdir(parents=True)
@@ -49,7 +49,8 @@ def refuted(tmp_path):
     made.close()
 
 
-def test_a_batch_ends_badly_where_one_solver_refutes_another(refuted):
+def test_contradicting_solvers(refuted):
+    """A batch in which one solver refutes another ends with exit code 1."""
     (refuted.folder / "mine.txt").write_text(f"{PROPER}\n{OTHER}\n")
 
     told = refuted("submit", "mine.txt", "-s", "refuter", "-s", "cp-min-size", code=1).stderr
@@ -57,7 +58,8 @@ def test_a_batch_ends_badly_where_one_solver_refutes_another(refuted):
     assert "2 runs are WRONG: solutions of other runs refute the answer" in told
 
 
-def test_a_corrected_file_is_judged_by_what_it_holds_now(scheduler):
+def test_corrected_file(scheduler):
+    """A corrected file is judged by its current puzzles."""
     book = scheduler.folder / "book.txt"
     book.write_text(f"{PROPER}\n{NONE}\n")
     scheduler("submit", "book.txt", "--task", "unique", "-s", "cp-min-size", code=1)
@@ -68,7 +70,8 @@ def test_a_corrected_file_is_judged_by_what_it_holds_now(scheduler):
     assert "2 puzzles, NOT PROPER: 1 no solution" in scheduler("report", 1, code=1).stderr
 
 
-def test_a_grid_with_a_value_twice_is_repaired_and_otherwise_refused(scheduler):
+def test_contradicting_clues(scheduler):
+    """A grid with the same value twice in a unit can be repaired; other tasks refuse it."""
     (scheduler.folder / "typo.txt").write_text("11...4....3...2.\n")
     (scheduler.folder / "square.txt").write_text("# kind: latin\n1.1.2....\n")
 
@@ -82,7 +85,8 @@ def test_a_grid_with_a_value_twice_is_repaired_and_otherwise_refused(scheduler):
     assert "1 stands twice in row 1" in scheduler("submit", "typo.txt", code=2).stderr
 
 
-def test_a_count_that_ran_out_of_time_is_not_over_its_bound(scheduler):
+def test_count_with_a_timeout(scheduler):
+    """A count that ended by a timeout is not reported as over its bound."""
     (scheduler.folder / "empty.txt").write_text("." * 256 + "\n")
 
     scheduler("submit", "empty.txt", "--task", "count", "-s", "cp-min-size", "--timeout", "300ms", "--bound", 10**9)
@@ -98,7 +102,7 @@ def test_the_version_needs_no_command(scheduler):
     assert scheduler("--version").stdout.startswith("cagematch ")
 
 
-def test_permuting_what_has_no_symmetries_is_told(scheduler):
+def test_permuting_a_kind_without_symmetries(scheduler):
     told = scheduler("submit", "queens", "-s", "cp-min-size", "--limit", 1, "--permute").stderr
 
     assert "--permute has no effect on puzzles of kind queens" in told

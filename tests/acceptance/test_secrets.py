@@ -1,4 +1,4 @@
-"""A password in an address is in nothing that anybody is shown: no output, error, traceback, log or report."""
+"""The password of an address is in no output: no message, traceback, log or report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DATABASE, BROKER = "CAGEMATCH_DATABASE_URL", "CAGEMATCH_BROKER_URL"
 
 
 def said(scheduler: Scheduler, words: list[str], **addresses: str) -> tuple[int, str]:
-    """The exit code of a program and everything that it printed."""
+    """Run a program and return its exit code and output."""
     environment = scheduler.environment | addresses
     done = subprocess.run(
         words, cwd=scheduler.folder, env=environment, capture_output=True, text=True, timeout=90, check=False
@@ -43,7 +43,7 @@ def said(scheduler: Scheduler, words: list[str], **addresses: str) -> tuple[int,
 
 @pytest.fixture
 def nowhere() -> Iterator[str]:
-    """A host and port where nobody listens, and nobody comes to listen."""
+    """A host and a port on which no process listens during the test."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"
@@ -68,7 +68,7 @@ def test_where_nothing_answers(scheduler: Scheduler, nowhere: str):
 
 @pytest.fixture
 def guarded_redis(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[tuple[str, subprocess.Popen]]:
-    """A Redis that asks for the password, and its process."""
+    """A Redis that requires the password, and its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -91,10 +91,8 @@ def guarded_redis(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterat
     server.wait(10)
 
 
-def test_a_worker_that_works_and_then_loses_its_broker(
-    tmp_path: Path, postgres_url: str, guarded_redis: tuple[str, subprocess.Popen]
-):
-    """Both services ask for passwords; the log tells everything that it can tell."""
+def test_worker_that_loses_its_broker(tmp_path: Path, postgres_url: str, guarded_redis: tuple[str, subprocess.Popen]):
+    """Both services require passwords, and the worker logs at its most detailed level."""
     address, server = guarded_redis
     folder = tmp_path / "shared"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""`scheduler submit` and `scheduler report`, embedded: what a user sees first."""
+"""`scheduler submit` and `scheduler report`, embedded: the first commands of a user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9
 @pytest.mark.smoke
 @pytest.mark.slow
 def test_default_configurations_solve_all_hard_puzzles(scheduler):
-    told = scheduler("submit", "hard", "--timeout", "60s").stdout  # the default may be too short for a slow machine
+    told = scheduler("submit", "hard", "--timeout", "60s").stdout  # the default is too short for a slow machine
 
     assert "380 of 380 runs (380 solved)" in told
     found = report(scheduler)
@@ -21,7 +21,8 @@ def test_default_configurations_solve_all_hard_puzzles(scheduler):
 
 
 @pytest.mark.slow
-def test_three_sets_are_three_blocks_with_every_core_configuration(scheduler):
+def test_report_of_three_sets(scheduler):
+    """The report has one block per set, each with every configuration of `@core`."""
     scheduler("submit", "easy", "medium", str(HARD), "-s", "@core", "--limit", 2, "--timeout", "1s")
 
     text = scheduler("report").stdout
@@ -32,8 +33,9 @@ def test_three_sets_are_three_blocks_with_every_core_configuration(scheduler):
     assert not any(row["wrong"] or row["error"] for row in found)
 
 
-def test_an_impossible_puzzle_has_no_solution_by_every_complete_backend(scheduler):
-    impossible = "5" + EASY[1:]  # no clue contradicts it, but that cell is a 4
+def test_impossible_puzzle(scheduler):
+    """Every complete backend answers `none` for an impossible puzzle."""
+    impossible = "5" + EASY[1:]  # the clues do not contradict each other, but the solution has a 4 there
     (scheduler.folder / "none.txt").write_text(impossible + "\n")
 
     scheduler("submit", "none.txt", "-s", "@core", "--timeout", "60s")
@@ -44,7 +46,8 @@ def test_an_impossible_puzzle_has_no_solution_by_every_complete_backend(schedule
     assert "no verified solution is stored\n8 configurations say that there is none: backtracking, " in told
 
 
-def test_a_batch_of_the_same_file_twice_measures_twice(scheduler):
+def test_same_file_in_two_batches(scheduler):
+    """Two batches of the same file have separate runs."""
     (scheduler.folder / "one.txt").write_text(EASY + "\n")
 
     scheduler("submit", "one.txt", "one.txt", "-s", "cp-min-size")
@@ -61,7 +64,8 @@ def test_repeat_runs_each_puzzle_again_with_another_seed(scheduler):
     assert sorted((row["repeat"], row["seed"]) for row in found) == sorted([("0", "7"), ("1", "8"), ("2", "9")] * 4)
 
 
-def test_the_seed_changes_the_order_and_not_the_results(scheduler):
+def test_seed(scheduler):
+    """The seed changes the order of the runs, but not the results."""
     for seed in (1, 2, 1):
         scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 12, "--seed", seed)
 
@@ -80,7 +84,8 @@ def test_limit_zero_loads_and_runs_nothing(scheduler):
     assert stored(scheduler.folder)["set_entry"] == 95
 
 
-def test_a_name_stands_for_its_batch_and_is_given_once(scheduler):
+def test_batch_name(scheduler):
+    """A name identifies its batch and is unique."""
     scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1, "--name", "first try [red]")
 
     assert "first try [red]" in scheduler("status").stdout
@@ -101,7 +106,8 @@ def test_to_adds_configurations_to_a_batch(scheduler):
     assert "expected one of them" in scheduler("submit", "hard", "--to", 1, code=2).stderr
 
 
-def test_a_timeout_disqualifies_and_is_no_failure_of_ours(scheduler):
+def test_timeout(scheduler):
+    """A timeout excludes a configuration from the ranking, but the exit code is 0."""
     scheduler("submit", "hard", "-s", "backtracking", "-s", "cp-min-size", "--limit", 2, "--timeout", "100ms")
 
     (best, worst) = report(scheduler)
@@ -116,7 +122,8 @@ def test_memory_limit_is_kept(scheduler):
     assert report(scheduler)[0]["memout"] == 1
 
 
-def test_what_is_left_out_for_its_limits_is_said(scheduler):
+def test_batches_with_other_limits(scheduler):
+    """The report lists the batches that it skips because of their limits."""
     for limit in ("3s", "10s"):
         scheduler("submit", "hard", "-s", "cp-min-size", "--limit", 1, "--timeout", limit)
 

@@ -1,4 +1,4 @@
-"""`submit --task`, and what `report`, `show` and `export` tell of it."""
+"""`submit --task`, and its results in `report`, `show` and `export`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def scheduler(tmp_path_factory):
     made.close()
 
 
-def test_a_publisher_is_told_which_puzzle_is_not_proper_and_why(scheduler):
+def test_improper_puzzles(scheduler):
+    """The output lists the puzzles that are not proper, with the reason."""
     told = scheduler("submit", "book.txt", "--task", "unique", "-s", "cp-min-size", "--name", "book", code=1)
 
     assert "book:2  several  cp-min-size  two" in told.stdout
@@ -59,7 +60,7 @@ def test_proper_puzzles_are_no_reason_to_fail(scheduler):
     scheduler("report", "good")
 
 
-def test_a_count_is_told_puzzle_by_puzzle(scheduler):
+def test_count_per_puzzle(scheduler):
     told = scheduler(
         "submit", "book.txt", "--task", "count", "-s", "cp-min-size", "-s", "backtracking", "--name", "all"
     )
@@ -91,7 +92,8 @@ def test_tables_that_are_not_there_are_refused(scheduler):
     assert "needs a batch of the task unique or count: `scheduler report 3" in told
 
 
-def test_the_size_of_a_model_is_shown_without_a_run_and_of_a_puzzle_that_is_not_stored(scheduler):
+def test_model_size_without_a_run(scheduler):
+    """`show --model` works without a run, and for a puzzle that is not stored."""
     told = scheduler("show", "book:1", "--model", "cp-sat", "--model", "backtracking").stdout
 
     assert "cp-sat  16 variables (16 integer), 12 constraints\n" in told

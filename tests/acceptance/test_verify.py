@@ -1,4 +1,4 @@
-"""`verify`: solutions in files, by the rules, and by what solvers make of them."""
+"""`verify`: solutions in files, checked by the rules and by the models of solvers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from commanding import ROOT, make_scheduler
 DATA = ROOT / "tests" / "data"
 P = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 S = "483921657967345821251876493548132976729564138136798245372689514814253769695417382"
-SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))  # rows and columns are right, boxes are not
-RELAXED = {"clp", "glop", "pdlp"}  # need not have an answer
-# A backend whose model lacks the boxes, or has constraints that nothing obeys, or leaves a variable open.
+SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))  # valid rows and columns, invalid boxes
+RELAXED = {"clp", "glop", "pdlp"}  # may answer `unknown`
+# A backend whose model has no boxes, or contradictory constraints, or a variable without a value.
 FAULTY = """
 from cagematch.problems.constraints import Less
 from cagematch.problems.problem import Problem, Rules
@@ -39,7 +39,7 @@ def build(problem, order):
 
 @pytest.fixture
 def faulty(tmp_path):
-    """The command where a distribution is installed whose backend has a model with a fault."""
+    """The command, with an installed backend whose model has a fault."""
     folder = tmp_path / "work"
     packages = tmp_path / "packages"
     information = packages / "faulty-1.0.dist-info"
@@ -57,7 +57,8 @@ def write(folder: Path, name: str, *lines: str) -> None:
     (folder / name).write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_right_solutions_end_with_exit_code_0_and_one_line_a_file(scheduler):
+def test_correct_solutions(scheduler):
+    """Correct solutions give exit code 0 and one line per file."""
     write(scheduler.folder, "mine.txt", f"{P} {S}", f"{P}")
 
     told = scheduler("verify", "killer", "mine.txt", DATA / "latin.txt", "--kind", "latin", code=2).stderr
@@ -69,7 +70,8 @@ def test_right_solutions_end_with_exit_code_0_and_one_line_a_file(scheduler):
     assert not (scheduler.folder / "scheduler.db").exists()
 
 
-def test_wrong_solutions_are_named_with_their_reasons_and_exit_code_1(scheduler):
+def test_wrong_solutions(scheduler):
+    """Wrong solutions are listed with their reasons, and the exit code is 1."""
     write(scheduler.folder, "mine.csv", "quizzes,solutions", f"{P},{S}", f"{P},{SHIFTED}", f"{P},{S[1:]}")
 
     told = scheduler("verify", "mine.csv", code=1).stdout
@@ -79,11 +81,12 @@ def test_wrong_solutions_are_named_with_their_reasons_and_exit_code_1(scheduler)
     assert told.splitlines()[-1] == "mine.csv: 1 of 3 solutions are right"
 
 
-def test_programs_get_an_object_a_line_and_nothing_else(scheduler):
+def test_json_output(scheduler):
+    """The JSON output is one object per line and nothing else."""
     objects = [{"id": "[red]one", "puzzle": P, "solution": S}, {"puzzle": "." * 81, "solution": SHIFTED}]
     lines = "\n".join(map(json.dumps, objects))
 
-    # HiGHS prints a banner on the standard output, in its library.
+    # The library of HiGHS prints a banner to the standard output.
     result = scheduler("verify", "-", "--json", "--by", "highs", code=1, stdin=lines)
 
     right, wrong = map(json.loads, result.stdout.splitlines())

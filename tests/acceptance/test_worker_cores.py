@@ -1,4 +1,4 @@
-"""``scheduler worker --cores``: what is leased, where the worker itself is, and which lists are refused."""
+"""``scheduler worker --cores``: the leased cores, the cores of the worker, and the lists that are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419.
 
 
 def facts_of_the_host(database: str) -> dict[str, Any]:
-    """What the one worker has found."""
+    """The facts that the only worker has stored."""
     with psycopg.connect(database.replace("+psycopg", "")) as connection:
         ((facts, reference_s),) = connection.execute(
             "SELECT facts, reference_s FROM host JOIN worker ON true"
@@ -27,13 +27,15 @@ def facts_of_the_host(database: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("listed", ["", "two", "3-1", "0,,1", "0,4000"])
-def test_a_list_that_cannot_be_had_is_refused_with_what_can(scheduler: Scheduler, listed: str) -> None:
+def test_unavailable_cores(scheduler: Scheduler, listed: str) -> None:
+    """A list with unavailable cores is refused, and the message lists the available ones."""
     told = scheduler("worker", "--pool", "all", "--cores", listed, code=2).stderr
 
     assert f"usable here: {format_cores(os.sched_getaffinity(0))}" in told
 
 
-def test_a_list_in_the_environment_is_checked_as_well(tmp_path: Path, redis_url: str, postgres_url: str) -> None:
+def test_cores_from_the_environment(tmp_path: Path, redis_url: str, postgres_url: str) -> None:
+    """A list in the environment is checked as well."""
     services = {"CAGEMATCH_BROKER_URL": redis_url, "CAGEMATCH_DATABASE_URL": postgres_url, "CAGEMATCH_CORES": "4000"}
     command = make_scheduler(tmp_path, **services)
     command("db", "upgrade")
@@ -41,9 +43,8 @@ def test_a_list_in_the_environment_is_checked_as_well(tmp_path: Path, redis_url:
     assert "no core 4000" in command("worker", "--pool", "other", code=2).stderr
 
 
-def test_runs_keep_to_the_listed_cores_and_the_worker_keeps_off_them(
-    tmp_path: Path, redis_url: str, postgres_url: str
-) -> None:
+def test_cores_of_runs_and_worker(tmp_path: Path, redis_url: str, postgres_url: str) -> None:
+    """Runs use only the listed cores, and the worker uses only the others."""
     first, *others = sorted(os.sched_getaffinity(0))
     if not others:
         pytest.skip("one core only")

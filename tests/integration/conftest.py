@@ -1,4 +1,4 @@
-"""Databases to work on: the same test on SQLite and on PostgreSQL."""
+"""Databases for tests: each test runs on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cagematch.models.schema import HEAD, VERSION_TABLE, upgrade
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    """A database with nothing in it."""
+    """An empty database."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'scheduler.db'}"
     else:
@@ -27,14 +27,14 @@ def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def migrated(bare: Engine) -> Engine:
-    """A database with our tables, as the migrations make them."""
+    """A database with the tables that the migrations create."""
     upgrade(bare)
     return bare
 
 
 @pytest.fixture
 def engine(bare: Engine) -> Engine:
-    """A database with our tables, as the models describe them: the same, and made in a tenth of the time."""
+    """A database with the tables that the models describe: the same tables in a tenth of the time."""
     if bare.dialect.name == "sqlite":
         with bare.connect() as connection:
             connection.connection.execute("PRAGMA journal_mode=WAL")

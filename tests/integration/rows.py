@@ -1,4 +1,4 @@
-"""A batch in a database, made without the commands, and a slot's surroundings without a solver."""
+"""Batches, created without the commands, and substitutes for keeper and slots without a solver."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from cagematch.workers.messages.protocol import RunAnswer
 from cagematch.workers.service.app import make_app
 from cagematch.workers.shards.spool import Spool
 
-SOLVED = "ABCDCDABBADCDCBA"  # a 4×4 Sudoku with nothing left to fill in
+SOLVED = "ABCDCDABBADCDCBA"  # a complete 4×4 Sudoku
 TEXTS = [SOLVED.translate(str.maketrans("ABCD", "".join(digits))) for digits in permutations("1234")]
 QUEUE = "other"
 
 
 def make_batch(engine: Engine, *, puzzles: int, size: int, state: ShardState = ShardState.QUEUED) -> list[int]:
-    """A batch of one configuration, ``puzzles`` runs in shards of ``size``; return the shards."""
+    """Create a batch of one configuration with ``puzzles`` runs in shards of ``size``; return the shards."""
     with writing(engine) as connection:
         ids = _make_puzzles(connection, puzzles)
         values: dict[str, Any] = {"state": BatchState.ACTIVE, "task": "solve", "timeout_s": 1.0, "memory_mib": 512}
@@ -72,7 +72,7 @@ def _make_puzzles(connection: Connection, count: int) -> list[int]:
 
 
 def make_worker(engine: Engine, *, queues: tuple[str, ...] = (QUEUE,), slots: int = 2) -> int:
-    """A live worker's row."""
+    """Insert the row of a live worker."""
     with writing(engine) as connection:
         insert_new(connection, Host.__table__, [{"name": "here", "digest": "here", "facts": {}}])
         host = connection.scalars(select(Host.id)).one()
@@ -82,7 +82,7 @@ def make_worker(engine: Engine, *, queues: tuple[str, ...] = (QUEUE,), slots: in
 
 
 def memory_app(engine: Engine) -> Celery:
-    """An application whose broker is in this process, empty at first."""
+    """An application with an empty broker in this process."""
     url = engine.url.render_as_string(hide_password=False)
     app = make_app(Connections(url, "memory://", "test"), only_batch=0)
     with app.connection_for_write() as connection:
@@ -92,13 +92,13 @@ def memory_app(engine: Engine) -> Celery:
 
 
 def messages(app: Celery) -> int:
-    """How many messages wait in the queue."""
+    """The number of messages in the queue."""
     with app.connection_for_write() as connection:
         return connection.default_channel.queue_declare(queue=QUEUE).message_count
 
 
 class KeeperClient:
-    """Answers for solvers. ``before``: called with a puzzle's text before it is answered."""
+    """Answers without a solver. ``before`` is called with the text of a puzzle before its answer."""
 
     in_turns, reference_s = True, 0.01
 
@@ -109,7 +109,7 @@ class KeeperClient:
         return [0]
 
     def release(self) -> None:
-        """Nothing is held."""
+        """No core is leased."""
 
     def submit(self, jobs: Iterable[Any], *_: object) -> None:
         self._jobs += jobs
@@ -122,11 +122,11 @@ class KeeperClient:
             yield RunAnswer(job.number, Answer.SOLUTION, Stop.FINISHED, 0.001, assignment=assignment)
 
     def abort(self) -> None:
-        """Nothing is under way."""
+        """No run is in flight."""
 
 
 class Slots:
-    """What a slot shares with the others: here a keeper at a time, made by the test."""
+    """The shared state of the slots, here with one keeper that the test creates."""
 
     def __init__(self, engine: Engine, make_keeper: Callable[[], KeeperClient] = KeeperClient) -> None:
         self.engine, self.app = engine, memory_app(engine)
@@ -139,11 +139,11 @@ class Slots:
         return self._make_keeper()
 
     def drop_keeper(self) -> None:
-        """It was made for one shift."""
+        """The keeper was created for one shift."""
 
 
 def lose_keeper(killer: str) -> Callable[[str], None]:
-    """For ``KeeperClient``: the keeper goes at that puzzle."""
+    """For ``KeeperClient``: the keeper dies at that puzzle."""
 
     def before(text: str) -> None:
         if text == killer:
@@ -153,12 +153,12 @@ def lose_keeper(killer: str) -> Callable[[str], None]:
 
 
 def runs(engine: Engine) -> list[tuple[int, str]]:
-    """Every run: which puzzle, and how it stopped."""
+    """The puzzle and the stop of every run."""
     with reading(engine) as connection:
         return [tuple(row) for row in connection.execute(select(Run.puzzle_id, Run.stop).order_by(Run.puzzle_id))]
 
 
 def shard(engine: Engine, shard_id: int) -> Any:
-    """A shard's row."""
+    """The row of a shard."""
     with reading(engine) as connection:
         return connection.execute(select(Shard.__table__).where(Shard.id == shard_id)).one()

@@ -1,4 +1,4 @@
-"""Cancelling and resuming at one time with each other and with workers: one order or the other, nothing in between."""
+"""Concurrent cancels, resumes and workers: the result is that of one order or the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def newest(engine: Engine) -> int:
         return connection.scalars(select(func.max(Batch.id))).one()
 
 
-def test_of_several_that_cancel_at_one_time_each_run_is_dropped_by_one(engine: Engine):
+def test_concurrent_cancels(engine: Engine):
+    """Of several concurrent cancels, exactly one cancels each run."""
     make_batch(engine, puzzles=20, size=2)
     dropped: list[int] = []
 
@@ -41,7 +42,8 @@ def test_of_several_that_cancel_at_one_time_each_run_is_dropped_by_one(engine: E
     assert states(engine, 1) == (BatchState.CANCELLED, {ShardState.CANCELLED})
 
 
-def test_several_that_resume_at_one_time_see_the_same_left_and_send_each_shard_once(engine: Engine):
+def test_concurrent_resumes(engine: Engine):
+    """Concurrent resumes report the same remaining runs, and each shard is sent once."""
     make_batch(engine, puzzles=20, size=2)
     cancel(engine, 1)
     app = memory_app(engine)
@@ -57,7 +59,8 @@ def test_several_that_resume_at_one_time_see_the_same_left_and_send_each_shard_o
     assert states(engine, 1) == (BatchState.ACTIVE, {ShardState.QUEUED, ShardState.WAITING})
 
 
-def test_cancelled_and_resumed_at_one_time_a_batch_is_one_or_the_other(engine: Engine):
+def test_concurrent_cancel_and_resume(engine: Engine):
+    """A batch cancelled and resumed concurrently is either cancelled or active."""
     for _ in range(ROUNDS):
         make_batch(engine, puzzles=8, size=1)
         batch = newest(engine)
@@ -79,8 +82,11 @@ def test_cancelled_and_resumed_at_one_time_a_batch_is_one_or_the_other(engine: E
 
 
 @pytest.mark.parametrize("bare", ["postgresql"], indirect=True)
-def test_resumed_while_it_is_being_cancelled_a_batch_goes_on(engine: Engine):
-    """The cancel has dropped the shards and waits for the batch when the resume comes, which sees none dropped yet."""
+def test_resume_during_a_cancel(engine: Engine):
+    """The batch continues.
+
+    The cancel has cancelled the shards and waits for the batch; the resume does not yet see them as cancelled.
+    """
     make_batch(engine, puzzles=8, size=1)
     left: list[int] = []
     cancelling = threading.Thread(target=cancel, args=(engine, 1))
@@ -99,13 +105,14 @@ def test_resumed_while_it_is_being_cancelled_a_batch_goes_on(engine: Engine):
 
 
 def waiting(engine: Engine) -> int:
-    """How many sessions wait for a lock."""
+    """The number of sessions that wait for a lock."""
     here = "datname = current_database() AND wait_event_type = 'Lock'"
     with reading(engine) as connection:
         return connection.execute(text(f"SELECT count(*) FROM pg_stat_activity WHERE {here}")).scalar_one()  # noqa: S608
 
 
-def test_cancelled_while_it_finishes_a_batch_is_done_or_cancelled(engine: Engine):
+def test_cancel_while_the_batch_finishes(engine: Engine):
+    """The batch is either done or cancelled."""
     for _ in range(ROUNDS):
         (shard_id,) = make_batch(engine, puzzles=2, size=2)
         batch, claimed = newest(engine), claim(engine, shard_id, make_worker(engine))
@@ -127,7 +134,8 @@ def test_cancelled_while_it_finishes_a_batch_is_done_or_cancelled(engine: Engine
         assert states(engine, batch) == expected
 
 
-def test_resumed_while_its_last_shard_finishes_a_batch_is_not_left_open(engine: Engine):
+def test_resume_while_the_last_shard_finishes(engine: Engine):
+    """The batch is done; it does not stay active without shards."""
     for _ in range(ROUNDS):
         (shard_id,) = make_batch(engine, puzzles=2, size=2)
         batch, claimed = newest(engine), claim(engine, shard_id, make_worker(engine))
@@ -145,7 +153,8 @@ def test_resumed_while_its_last_shard_finishes_a_batch_is_not_left_open(engine: 
         assert states(engine, batch) == (BatchState.DONE, {ShardState.DONE})
 
 
-def test_what_ends_after_its_batch_was_cancelled_is_not_stored(engine: Engine):
+def test_run_that_ends_after_a_cancel(engine: Engine):
+    """A run that ends after its batch was cancelled is not stored."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     keeper = KeeperClient(before=lambda _: cancel(engine, 1))
 

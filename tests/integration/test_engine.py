@@ -1,4 +1,4 @@
-"""Transactions, clocks and texts behave alike on SQLite and PostgreSQL."""
+"""Transactions, clocks and texts behave the same on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEASE = {"duty": "counting", "owner": "0", "note": ""}
 
 
 def at_once(count: int, work: Callable[[int], None]) -> None:
-    """Call ``work(0)``, ``work(1)``, … in as many threads, started together; raise what one of them raised."""
+    """Call ``work(0)``, ``work(1)``, … in threads that start together; raise the first exception of a thread."""
     start, failures = threading.Barrier(count), []
 
     def run(number: int) -> None:
@@ -42,7 +42,7 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
 
 
 def test_concurrent_writers_lose_no_update(engine: Engine):
-    """Read, add one, write: under the driver's own transactions SQLite loses about half of them."""
+    """Each writer reads, adds one and writes; with the driver's transactions, SQLite loses half of the updates."""
     with writing(engine) as connection:
         connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
@@ -66,7 +66,7 @@ def test_what_only_reads_cannot_write(engine: Engine):
         connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
 
 
-def test_one_reads_while_another_writes(engine: Engine):
+def test_reading_during_a_write(engine: Engine):
     with writing(engine) as connection:
         connection.execute(insert(DutyLease).values(expires_at=0.0, **LEASE))
         with reading(engine) as other:
@@ -86,7 +86,8 @@ def test_a_failed_transaction_leaves_nothing(engine: Engine):
         assert connection.scalar(select(DutyLease.owner)) is None
 
 
-def test_the_clock_counts_seconds_since_1970_and_goes_on_within_a_transaction(engine: Engine):
+def test_clock(engine: Engine):
+    """The clock counts seconds since 1970, and advances within a transaction."""
     with writing(engine) as connection:
         first = connection.scalar(select(now()))
         time.sleep(0.02)
@@ -109,7 +110,7 @@ def test_rows_that_are_there_are_passed_over(engine: Engine):
 
 @pytest.mark.parametrize(("given", "stored"), [("a\0b", "a\\0b"), ("caf\udce9", "caf\\udce9"), ("×é😀", "×é😀")])
 def test_texts_that_a_database_cannot_hold_are_escaped(engine: Engine, given: str, stored: str):
-    """NUL, which PostgreSQL refuses, and the half surrogates of a file name that is no UTF-8."""
+    """NUL, which PostgreSQL refuses, and the surrogates of a file name that is not UTF-8."""
     with writing(engine) as connection:
         connection.execute(insert(StoredPuzzle).values(id=1, kind="sudoku", text="1", fingerprint=b"1" * 32))
         row = insert(PuzzleSet).values(id=1, name=given, digest="d", source=given, ready=True, created_at=0.0)
@@ -131,12 +132,12 @@ def test_texts_that_a_database_cannot_hold_are_escaped(engine: Engine, given: st
         ("sqlite:///:memory:", "needs a file"),
     ],
 )
-def test_an_address_that_will_not_do_is_refused(url: str, told: str):
+def test_unsupported_address(url: str, told: str):
     with pytest.raises(ServiceError, match=told):
         open_engine(url)
 
 
-# -- whose database it is, and of which version
+# -- the program and version of a database
 
 
 def _set_version(engine: Engine, version: str) -> None:
@@ -144,7 +145,8 @@ def _set_version(engine: Engine, version: str) -> None:
         connection.execute(update(table(VERSION_TABLE, column("version_num"))).values(version_num=version))
 
 
-def test_an_empty_database_is_made_ready_only_when_told_to(bare: Engine):
+def test_empty_database(bare: Engine):
+    """The tables are created in an empty database only on request."""
     assert schema_state(bare) is SchemaState.EMPTY
     with pytest.raises(SchemaError, match="scheduler db upgrade"):
         require_current(bare, upgrade_it=False)
@@ -164,7 +166,7 @@ def test_a_newer_database_is_left_alone(engine: Engine, upgrade_it: bool):
         require_current(engine, upgrade_it=upgrade_it)
 
 
-def test_an_older_database_is_told_from_a_newer(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+def test_older_and_newer_databases(engine: Engine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("cagematch.models.schema.REVISIONS", (HEAD, "0002"))
     monkeypatch.setattr("cagematch.models.schema.HEAD", "0002")
 
@@ -174,7 +176,7 @@ def test_an_older_database_is_told_from_a_newer(engine: Engine, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("upgrade_it", [True, False])
-def test_somebody_elses_database_is_left_alone(bare: Engine, upgrade_it: bool):
+def test_database_of_another_program(bare: Engine, upgrade_it: bool):
     with writing(bare) as connection:
         connection.execute(text("CREATE TABLE customer (id INTEGER)"))
 
@@ -186,7 +188,8 @@ def test_somebody_elses_database_is_left_alone(bare: Engine, upgrade_it: bool):
     assert schema_state(bare) is SchemaState.FOREIGN
 
 
-def test_somebody_elses_file_stays_as_it_was_byte_by_byte(tmp_path: Path):
+def test_file_of_another_program(tmp_path: Path):
+    """The bytes of another program's database file do not change."""
     database, prose = tmp_path / "theirs.db", tmp_path / "letter.db"
     connection = sqlite3.connect(database)
     connection.execute("CREATE TABLE customer (id INTEGER)")
@@ -202,7 +205,7 @@ def test_somebody_elses_file_stays_as_it_was_byte_by_byte(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["letter.db", "theirs.db"]
 
 
-def test_our_files_let_one_read_while_another_writes(tmp_path: Path):
+def test_reading_during_a_write_in_a_file(tmp_path: Path):
     engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
     require_current(engine, upgrade_it=True)
 

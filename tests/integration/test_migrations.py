@@ -1,4 +1,4 @@
-"""The migrations make what the models say, wherever and however often they run."""
+"""The migrations create the tables of the models on each database, and can be repeated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ FOLDER = Path(migrations.__file__).parent
 ROOT = FOLDER.parent
 
 
-def test_the_program_knows_the_revisions_of_the_script_directory():
+def test_revisions():
+    """The list of revisions is the same as that of the script directory."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     scripts = ScriptDirectory.from_config(config)
@@ -49,7 +50,7 @@ def test_migrations_and_models_agree(migrated: Engine):
 
 
 def test_migrations_name_and_check_what_the_models_do(migrated: Engine):
-    """Alembic compares neither CHECK constraints nor the names of keys."""
+    """Alembic does not compare CHECK constraints and the names of keys."""
     made = _described(migrated)
     with writing(migrated) as connection:
         Base.metadata.drop_all(connection)
@@ -71,7 +72,7 @@ def test_up_down_and_up_again(bare: Engine):
 
 
 def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
-    """Before tasks there was only solving: a run that held is one verified solution; runs of other tasks go."""
+    """The first tables have only the task `solve`: a valid run is one verified solution, other tasks are deleted."""
     (solving,) = make_batch(migrated, puzzles=2, size=2)
     make_batch(migrated, puzzles=1, size=1)
     worker = make_worker(migrated)
@@ -95,7 +96,8 @@ def test_runs_outlive_the_tasks_up_and_down(migrated: Engine):
         assert connection.scalars(select(Shard.id)).all() == [solving]
 
 
-def test_an_upgrade_of_what_is_up_to_date_changes_nothing(migrated: Engine):
+def test_upgrade_of_a_current_database(migrated: Engine):
+    """An upgrade of a current database changes nothing."""
     with writing(migrated) as connection:
         connection.execute(insert(StoredPuzzle).values(kind="sudoku", text="1", fingerprint=b"1" * 32))
 
@@ -133,7 +135,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(bare: Engine, monkeypatch:
 
 
 def test_foreign_keys_hold_after_a_migration(migrated: Engine):
-    """They are off while one runs, and the connection goes back to the pool."""
+    """They are disabled during a migration, and the connection returns to the pool."""
     for _ in range(2):
         with pytest.raises(IntegrityError), writing(migrated) as connection:
             connection.execute(insert(SetEntry).values(set_id=7, position=0, puzzle_id=7, line=1, label=""))
@@ -166,7 +168,7 @@ def test_a_migration_that_breaks_references_is_taken_back(tmp_path: Path, monkey
 
 
 def test_a_new_revision_would_be_empty(tmp_path: Path):
-    """``alembic revision --autogenerate`` finds nothing to do."""
+    """``alembic revision --autogenerate`` finds no difference."""
     engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
     upgrade(engine)
     config = Config()
@@ -178,7 +180,7 @@ def test_a_new_revision_would_be_empty(tmp_path: Path):
 
 
 def _described(engine: Engine) -> dict[str, object]:
-    """Every table with its columns, keys, checks and indexes, and their names, in an order of its own."""
+    """Every table with its columns, keys, checks and indexes, and their names, sorted."""
     found = inspect(engine)
     return {
         table: {

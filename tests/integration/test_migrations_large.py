@@ -1,6 +1,6 @@
-"""A database with many runs goes from the first tables to the newest and back, and keeps what it had.
+"""A database with many runs is upgraded from the first tables to the latest and back, and keeps its data.
 
-``CAGEMATCH_TEST_RUNS=1000000`` has it do so with a million of them.
+``CAGEMATCH_TEST_RUNS=1000000`` runs the test with a million runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUMBERS = {
     "sqlite": "(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count) SELECT i FROM n)",
     "postgresql": "(SELECT generate_series(0, :count - 1) AS i)",
 }
-# As the first tables have them.
+# Rows of the first tables.
 ROWS = (
     "INSERT INTO host (id, name, digest, facts) VALUES (1, 'here', 'd', '{}')",
     (
@@ -49,7 +49,7 @@ SUMS = "SELECT count(*), sum(wall_s), count(holds), sum(CASE WHEN holds THEN 1 E
 
 @pytest.fixture
 def filled(bare: Engine) -> Engine:
-    """The first tables, with runs of which a third has a right solution and a third a wrong one."""
+    """The first tables, with runs: a third has a right solution, and a third a wrong one."""
     upgrade(bare, REVISIONS[0])
     dialect = bare.dialect.name
     numbers = NUMBERS[dialect]
@@ -74,7 +74,8 @@ def indexes(engine: Engine) -> set[str]:
 
 
 @pytest.mark.timeout(1800)
-def test_many_runs_are_as_they_were_after_the_way_up_and_down(filled: Engine):
+def test_many_runs_up_and_down(filled: Engine):
+    """An upgrade and a downgrade keep every run unchanged."""
     before, indexed = sums(filled), indexes(filled)
     assert before[0] == RUNS
 

@@ -1,4 +1,4 @@
-"""Of batches at work, the one with the higher priority is sent first."""
+"""The shards of the active batch with the highest priority are sent first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def two_batches(engine: Engine) -> tuple[int, int]:
     return low, high
 
 
-def test_a_batch_waits_until_all_of_a_higher_one_is_sent(engine: Engine):
+def test_lower_priority_waits(engine: Engine):
+    """A batch waits until all shards of a higher-priority batch are sent."""
     low, high = two_batches(engine)
     app = memory_app(engine)
     app.only_batch = None  # as in a worker that serves every batch
@@ -49,7 +50,8 @@ def test_a_batch_waits_until_all_of_a_higher_one_is_sent(engine: Engine):
     assert sent(engine) == {high: 1, low: PER_SLOT}
 
 
-def test_a_higher_batch_that_is_not_at_work_holds_nobody_up(engine: Engine):
+def test_inactive_higher_priority(engine: Engine):
+    """A higher-priority batch that is not active delays no other batch."""
     low, high = two_batches(engine)
     set_batch(engine, high, state=BatchState.CANCELLED)
     app = memory_app(engine)
@@ -60,7 +62,8 @@ def test_a_higher_batch_that_is_not_at_work_holds_nobody_up(engine: Engine):
     assert sent(engine) == {low: PER_SLOT}
 
 
-def test_a_command_that_works_on_its_own_batch_does_not_wait_for_another(engine: Engine):
+def test_embedded_batch_ignores_priorities(engine: Engine):
+    """A command that works on its own batch does not wait for another batch."""
     low, _ = two_batches(engine)
     app = memory_app(engine)
     app.only_batch = low

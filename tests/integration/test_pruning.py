@@ -1,4 +1,4 @@
-"""Old batches go with all that is theirs alone, and nothing else does."""
+"""Old batches are deleted with all rows that only they use, and nothing else is deleted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def counts(engine: Engine) -> dict[str, int]:
 
 @pytest.fixture
 def batch(engine: Engine) -> int:
-    """A batch that is over: three puzzles of a set of its own, a shard, no runs."""
+    """Create a finished batch: three puzzles of its own set, one shard, no runs."""
     make_batch(engine, puzzles=3, size=3, state=ShardState.DONE)
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.DONE, finished_at=1.0))
@@ -57,7 +57,8 @@ def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
     assert (left["puzzle"], left["puzzle_set"], left["set_entry"]) == (3, 1, 3)
 
 
-def test_the_number_of_a_batch_that_is_gone_is_not_given_again(engine: Engine, batch: int):
+def test_number_of_a_deleted_batch(engine: Engine, batch: int):
+    """The number of a deleted batch is not used again."""
     pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
     make_batch(engine, puzzles=1, size=1)
 
@@ -65,7 +66,8 @@ def test_the_number_of_a_batch_that_is_gone_is_not_given_again(engine: Engine, b
         assert connection.scalars(select(Batch.id)).all() == [batch + 1]
 
 
-def test_sets_and_puzzles_go_that_nothing_is_made_of_then(engine: Engine, batch: int):
+def test_unused_sets_and_puzzles(engine: Engine, batch: int):
+    """Sets and puzzles that no remaining batch uses are deleted."""
     found = pruning.doomed(engine, [batch], unused=True)
 
     pruning.prune(engine, found)
@@ -74,7 +76,7 @@ def test_sets_and_puzzles_go_that_nothing_is_made_of_then(engine: Engine, batch:
     assert set(counts(engine).values()) == {0}
 
 
-def test_what_another_batch_is_made_of_stays(engine: Engine, batch: int):
+def test_puzzles_of_another_batch_stay(engine: Engine, batch: int):
     with writing(engine) as connection:
         row = dict(connection.execute(select(Batch.__table__)).mappings().one()) | {"id": batch + 1, "name": None}
         connection.execute(insert(Batch).values(**row))
@@ -89,7 +91,7 @@ def test_what_another_batch_is_made_of_stays(engine: Engine, batch: int):
     assert (left["batch"], left["puzzle"], left["puzzle_set"]) == (1, 3, 1)
 
 
-def test_a_batch_at_work_is_refused(engine: Engine, batch: int):
+def test_active_batch_is_refused(engine: Engine, batch: int):
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.ACTIVE))
 
@@ -97,7 +99,8 @@ def test_a_batch_at_work_is_refused(engine: Engine, batch: int):
         pruning.doomed(engine, [batch], unused=False)
 
 
-def test_a_batch_that_was_taken_up_meanwhile_is_left_as_it_is(engine: Engine, batch: int):
+def test_batch_resumed_meanwhile(engine: Engine, batch: int):
+    """A batch that was resumed meanwhile is not deleted."""
     found = pruning.doomed(engine, [batch], unused=False)
     add_configurations(engine, batch, configurations(["cp-sat"]))
 

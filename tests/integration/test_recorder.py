@@ -1,4 +1,4 @@
-"""Answers as rows: the same on either database, checked, and stored once."""
+"""Answers as rows: verified, stored once, and the same on both databases."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_every_column_comes_back_as_it_went_in(engine: Engine, recorder: Recorde
     assert (found.cores, found.threads, found.counters["branches"]) == ("0,1", 2, 12345678901)
 
 
-def test_a_run_that_is_there_stays_as_it_is(engine: Engine, recorder: Recorder):
+def test_stored_run_is_kept(engine: Engine, recorder: Recorder):
+    """A run that is already stored does not change."""
     first = recorder.row(plan(engine), ANSWER)
     again = recorder.row(plan(engine), replace(ANSWER, wall_s=9.0))
     other = recorder.row(plan(engine, 1), ANSWER)

@@ -1,4 +1,4 @@
-"""Leases on shards: one holder at a time, nothing from whoever lost one, and no run that stops a batch for ever."""
+"""Shard leases: one holder at a time, no writes after a loss, and no run that blocks a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cagematch.workers.shards.shifts import ATTEMPTS, work_on
 
 
 def expire(engine: Engine, shard_id: int) -> None:
-    """Let a lease run out, and supervision see it."""
+    """Let a lease expire, and run supervision."""
     with writing(engine) as connection:
         connection.execute(update(Shard).where(Shard.id == shard_id).values(lease_expires_at=now() - 1))
         return_expired(connection, list(connection.scalars(select(Batch.id))))
@@ -34,7 +34,8 @@ def batch_state(engine: Engine) -> BatchState:
         return connection.scalars(select(Batch.state)).one()
 
 
-def test_of_eight_that_claim_the_same_shards_each_gets_others(engine: Engine):
+def test_eight_concurrent_claims(engine: Engine):
+    """Eight concurrent claims of the same shards get different shards."""
     shards = make_batch(engine, puzzles=40, size=1)
     worker = make_worker(engine)
     got: list[int] = []
@@ -59,7 +60,8 @@ def test_a_second_delivery_of_a_message_claims_nothing(engine: Engine):
     assert claim(engine, shard_id + 1, worker) is None
 
 
-def test_whoever_lost_the_lease_can_do_nothing_any_more(engine: Engine):
+def test_worker_without_its_lease(engine: Engine):
+    """A worker that has lost its lease cannot change the shard."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
     first = claim(engine, shard_id, worker)
@@ -77,7 +79,8 @@ def test_whoever_lost_the_lease_can_do_nothing_any_more(engine: Engine):
     assert second.position == 1
 
 
-def test_a_shift_whose_lease_went_to_another_stores_nothing_more(engine: Engine):
+def test_shift_without_its_lease(engine: Engine):
+    """A shift stores nothing after another worker has its lease."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     keeper = KeeperClient(before=lambda text: expire(engine, shard_id) if text == TEXTS[2] else None)
 
@@ -87,7 +90,8 @@ def test_a_shift_whose_lease_went_to_another_stores_nothing_more(engine: Engine)
     assert shard(engine, shard_id).state is ShardState.QUEUED
 
 
-def test_a_shift_stores_every_run_and_closes_its_batch(engine: Engine):
+def test_shift(engine: Engine):
+    """A shift stores every run and closes its batch."""
     shards = make_batch(engine, puzzles=5, size=3)
     slots = Slots(engine)
 
@@ -98,11 +102,12 @@ def test_a_shift_stores_every_run_and_closes_its_batch(engine: Engine):
     assert batch_state(engine) is BatchState.DONE
 
 
-def test_a_lease_lost_without_progress_makes_suspect_and_one_lost_later_does_not(engine: Engine):
+def test_suspect_shard(engine: Engine):
+    """A lease lost without progress makes a shard suspect; a lease lost later does not."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
 
-    for _ in range(3):  # no run had begun alone: the worker may have been lost for any reason
+    for _ in range(3):  # no run had started alone, so the worker may have been lost for any reason
         claim(engine, shard_id, worker)
         expire(engine, shard_id)
         assert shard(engine, shard_id).attempts == 1
@@ -112,7 +117,8 @@ def test_a_lease_lost_without_progress_makes_suspect_and_one_lost_later_does_not
     assert shard(engine, shard_id).attempts == 0
 
 
-def test_each_lease_lost_during_a_run_that_was_marked_is_an_attempt(engine: Engine):
+def test_attempts(engine: Engine):
+    """Each lease lost during a marked run counts as an attempt."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
     claim(engine, shard_id, worker)
@@ -124,7 +130,8 @@ def test_each_lease_lost_during_a_run_that_was_marked_is_an_attempt(engine: Engi
         assert shard(engine, shard_id).attempts == attempts
 
 
-def test_attempts_of_one_run_are_not_held_against_the_next(engine: Engine):
+def test_attempts_of_the_next_run(engine: Engine):
+    """The attempts of one run do not count for the next run."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     worker = make_worker(engine)
     for _ in range(2):
@@ -139,7 +146,8 @@ def test_attempts_of_one_run_are_not_held_against_the_next(engine: Engine):
     assert shard(engine, shard_id).attempts == 1
 
 
-def test_a_lease_that_is_renewed_does_not_run_out(engine: Engine):
+def test_renewed_lease(engine: Engine):
+    """A renewed lease does not expire."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     claimed = claim(engine, shard_id, make_worker(engine))
     with writing(engine) as connection:
@@ -154,9 +162,8 @@ def test_a_lease_that_is_renewed_does_not_run_out(engine: Engine):
 
 
 @pytest.mark.parametrize("killer", [0, 1, 3])
-def test_a_run_that_takes_its_keeper_with_it_each_time_is_stored_as_an_error_and_the_batch_goes_on(
-    engine: Engine, killer: int
-):
+def test_run_that_kills_its_keeper(engine: Engine, killer: int):
+    """A run that kills its keeper each time is stored as an error, and the batch continues."""
     (shard_id,) = make_batch(engine, puzzles=4, size=4)
     slots = Slots(engine, lambda: KeeperClient(lose_keeper(TEXTS[killer])))
 
@@ -166,12 +173,15 @@ def test_a_run_that_takes_its_keeper_with_it_each_time_is_stored_as_an_error_and
         shifts += 1
 
     assert [stop for _, stop in runs(engine)] == ["error" if at == killer else "finished" for at in range(4)]
-    # At first what was lost is not known to be that run's fault; in the end there is a shift that gives it up.
+    # The first losses cannot be attributed to that run; the last shift stores it as an error.
     assert ATTEMPTS < shifts <= ATTEMPTS + 2
 
 
-def test_a_run_that_takes_its_worker_with_it_each_time_is_stored_as_an_error(engine: Engine):
-    """The worker says nothing any more: its lease runs out."""
+def test_run_that_kills_its_worker(engine: Engine):
+    """A run that kills its worker each time is stored as an error.
+
+    The worker is silent, so its lease expires.
+    """
     shards = make_batch(engine, puzzles=2, size=1)
     worker = make_worker(engine)
     for _ in range(ATTEMPTS):
@@ -186,8 +196,11 @@ def test_a_run_that_takes_its_worker_with_it_each_time_is_stored_as_an_error(eng
     assert batch_state(engine) is BatchState.DONE
 
 
-def test_two_that_finish_the_last_two_shards_at_one_time_close_the_batch(engine: Engine):
-    """Each sees the other's shard as unfinished, unless one waits for the other."""
+def test_last_two_shards_finish_together(engine: Engine):
+    """The batch is closed.
+
+    Each transaction would see the other's shard as unfinished, unless one waits for the other.
+    """
     for _ in range(10):
         shards = make_batch(engine, puzzles=4, size=1)
         claims = [claim(engine, shard_id, make_worker(engine)) for shard_id in shards]
@@ -204,7 +217,7 @@ def test_two_that_finish_the_last_two_shards_at_one_time_close_the_batch(engine:
             assert connection.scalars(state).one() is BatchState.DONE
 
 
-def test_a_batch_with_something_left_stays_open(engine: Engine):
+def test_unfinished_batch_stays_open(engine: Engine):
     shards = make_batch(engine, puzzles=2, size=1)
     claimed = claim(engine, shards[0], make_worker(engine))
 

@@ -1,4 +1,4 @@
-"""What is finished while the database is away: kept on the disk, and stored by a rule that lets in nothing twice."""
+"""Runs finished during an outage of the database: kept on the disk, and stored exactly once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def claimed(engine: Engine) -> ClaimedShard:
 
 
 def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[RunRow]:
-    """Rows of the first runs of a shard."""
+    """The rows of the first runs of a shard."""
     recorder = Recorder(claimed, 1, [0], 1)
     with reading(engine) as connection:
         puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
@@ -56,7 +56,7 @@ def late(engine: Engine, claimed: ClaimedShard, count: int) -> SpooledRuns:
 
 
 def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> Path:
-    """What a worker leaves that is lost: so many runs in each line."""
+    """Write the file of a lost worker, with that number of runs in each line."""
     file = spool.create(claimed)
     made, at = rows(engine, claimed, sum(parts)), 0
     for part in parts:
@@ -72,13 +72,14 @@ def settled(engine: Engine, found: SpooledRuns) -> int:
 
 
 def lose(engine: Engine, claimed: ClaimedShard) -> None:
-    """The lease runs out and goes to another."""
+    """Let the lease expire, and give it to another worker."""
     with writing(engine) as connection:
         connection.execute(update(Shard).values(lease_expires_at=now() - 1))
         return_expired(connection, [claimed.batch_id])
 
 
-def test_while_the_lease_is_ours_the_shard_moves_on(engine: Engine, claimed: ClaimedShard):
+def test_spool_with_a_valid_lease(engine: Engine, claimed: ClaimedShard):
+    """While the lease is valid, the shard advances."""
     assert settled(engine, late(engine, claimed, 3)) == 3
     assert (shard(engine, claimed.shard_id).position, shard(engine, claimed.shard_id).state) == (3, ShardState.LEASED)
 
@@ -87,9 +88,8 @@ def test_while_the_lease_is_ours_the_shard_moves_on(engine: Engine, claimed: Cla
         assert connection.scalars(select(Batch.state)).one() is BatchState.DONE
 
 
-def test_when_the_lease_is_lost_runs_that_are_missing_go_in_and_the_next_leaves_them_out(
-    engine: Engine, claimed: ClaimedShard
-):
+def test_spool_without_a_lease(engine: Engine, claimed: ClaimedShard):
+    """After a lost lease, missing runs are stored, and the next worker skips them."""
     lose(engine, claimed)
     another = claim(engine, claimed.shard_id, make_worker(engine))
     first = replace(rows(engine, claimed, 1)[0], wall_s=9.0)
@@ -103,9 +103,8 @@ def test_when_the_lease_is_lost_runs_that_are_missing_go_in_and_the_next_leaves_
     assert [run.index for run in planned_runs(engine, another)] == [3]
 
 
-def test_nothing_goes_into_a_cancelled_batch_and_what_is_missing_into_one_that_was_resumed(
-    engine: Engine, claimed: ClaimedShard
-):
+def test_spool_of_a_cancelled_batch(engine: Engine, claimed: ClaimedShard):
+    """No run is stored in a cancelled batch; missing runs are stored in a resumed one."""
     cancel(engine, claimed.batch_id)
     assert settled(engine, late(engine, claimed, 2)) == 0
 
@@ -113,16 +112,16 @@ def test_nothing_goes_into_a_cancelled_batch_and_what_is_missing_into_one_that_w
     assert settled(engine, late(engine, claimed, 2)) == 2
 
 
-def test_nothing_goes_into_a_batch_of_that_number_in_another_database(engine: Engine, claimed: ClaimedShard):
+def test_spool_of_another_database(engine: Engine, claimed: ClaimedShard):
+    """No run is stored in a batch with the same number in another database."""
     with writing(engine) as connection:
         connection.execute(update(Batch).values(created_at=Batch.created_at - 1))
 
     assert settled(engine, late(engine, claimed, 2)) == 0
 
 
-def test_what_a_lost_worker_left_is_taken_up_and_its_shard_put_back_at_once(
-    engine: Engine, spool: Spool, claimed: ClaimedShard
-):
+def test_spool_of_a_lost_worker(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """The runs of a lost worker are stored, and its shard returns to the queue at once."""
     path = leave(engine, spool, claimed, 2, 1)
     app = memory_app(engine)
 
@@ -137,9 +136,8 @@ def test_what_a_lost_worker_left_is_taken_up_and_its_shard_put_back_at_once(
         assert connection.scalar(select(Run.shift_id).distinct()) is not None
 
 
-def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(
-    engine: Engine, spool: Spool, claimed: ClaimedShard
-):
+def test_torn_line(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """No run of a torn line is stored, and its runs are repeated."""
     path = leave(engine, spool, claimed, 2, 1)
     path.write_bytes(path.read_bytes()[:-40])
 
@@ -150,7 +148,8 @@ def test_of_a_torn_line_nothing_is_taken_and_its_runs_are_done_again(
     assert [run.index for run in planned_runs(engine, again)] == [2, 3]
 
 
-def test_the_file_of_a_shift_that_lives_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
+def test_file_of_a_live_shift(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """The file of a live shift is not read."""
     file = spool.create(claimed)
     file.keep(1, rows(engine, claimed, 1), SEEN)
 
@@ -169,9 +168,8 @@ def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: 
     assert spool.files() == []
 
 
-def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(
-    engine: Engine, spool: Spool, claimed: ClaimedShard
-):
+def test_rejected_file(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """A file that the database rejects stays on the disk and blocks no other file."""
     path = leave(engine, spool, claimed, 1)
     path.write_text(path.read_text().replace('"configuration_id":1', '"configuration_id":999'))
 
@@ -182,7 +180,8 @@ def test_what_the_database_refuses_stays_on_the_disk_and_in_nobodys_way(
     assert path.with_suffix(".refused").exists()
 
 
-def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, spool: Spool, claimed: ClaimedShard):
+def test_invalid_file(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """An invalid file stays on the disk and blocks no other file."""
     path = leave(engine, spool, claimed, 1)
     first, rest = path.read_text().split("\n", 1)
     texts = ["nonsense\n" + rest, first + '\n{"rows": []}\n', first.replace("token", "ticket") + "\n" + rest, "[]\n5\n"]
@@ -197,7 +196,8 @@ def test_a_file_that_makes_no_sense_stays_and_is_in_nobodys_way(engine: Engine, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spool: Spool, claimed: ClaimedShard):
+def test_files_of_another_user(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """Files of another user are not read."""
     os.chown(leave(engine, spool, claimed, 1), 65534, 65534)
 
     recover_spool(memory_app(engine), engine, spool)
@@ -205,7 +205,8 @@ def test_what_another_user_put_into_the_folder_is_left_alone(engine: Engine, spo
     assert runs(engine) == []
 
 
-def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool: Spool, claimed: ClaimedShard):
+def test_full_spool(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    """A full spool accepts no run and is not changed."""
     file = spool.create(claimed)
     made = rows(engine, claimed, 2)
     assert file.keep(1, made[:1], SEEN)
@@ -218,14 +219,15 @@ def test_a_full_spool_takes_nothing_and_is_left_as_it_was(engine: Engine, spool:
     file.close()
 
 
-def test_databases_have_folders_of_their_own_whoever_connects(spool: Spool):
+def test_one_folder_per_database(spool: Spool):
     one, other = (Spool(f"postgresql+psycopg://{user}@db:5432/cagematch").folder for user in ("a:secret", "b"))
 
     assert one == other != Spool("postgresql+psycopg://a@db:5432/another").folder
     assert Spool("postgresql+psycopg://a@db2:5432/cagematch").folder != one
 
 
-def test_a_spool_that_cannot_be_written_or_makes_no_sense_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_unusable_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A spool that cannot be written, or has an invalid setting, is reported."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("CAGEMATCH_SPOOL", str(tmp_path / "file"))
     with pytest.raises(ServiceError, match="set CAGEMATCH_SPOOL to a folder that you may write to"):

@@ -1,4 +1,4 @@
-"""What would otherwise need an operator: lost messages, lost workers, and one supervisor at a time."""
+"""Supervision: lost messages, lost workers, and one supervisor at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def batches(engine: Engine) -> list[int]:
         return list(connection.scalars(select(Batch.id).order_by(Batch.id)))
 
 
-def test_a_batch_has_a_few_messages_a_slot_out_and_no_more(engine: Engine):
+def test_window(engine: Engine):
+    """A batch has a limited number of messages per slot in the queue."""
     make_batch(engine, puzzles=20, size=1, state=ShardState.WAITING)
     make_worker(engine, slots=2)
     app = memory_app(engine)
@@ -54,7 +55,8 @@ def test_two_batches_have_a_window_each(engine: Engine):
         assert dict(map(tuple, connection.execute(queued))) == dict.fromkeys(batches(engine), PER_SLOT)
 
 
-def test_those_that_fill_a_window_at_one_time_send_each_shard_once(engine: Engine):
+def test_concurrent_senders(engine: Engine):
+    """Concurrent senders fill a window and send each shard once."""
     make_batch(engine, puzzles=60, size=1, state=ShardState.WAITING)
     make_worker(engine, slots=10)
     app = memory_app(engine)
@@ -65,7 +67,8 @@ def test_those_that_fill_a_window_at_one_time_send_each_shard_once(engine: Engin
 
 
 @pytest.mark.parametrize("state", [BatchState.CANCELLED, BatchState.DONE, BatchState.LOADING])
-def test_nothing_is_sent_of_a_batch_that_is_not_active(engine: Engine, state: BatchState):
+def test_inactive_batch(engine: Engine, state: BatchState):
+    """No shard of an inactive batch is sent."""
     make_batch(engine, puzzles=4, size=1, state=ShardState.WAITING)
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=state))
@@ -86,8 +89,9 @@ def test_the_lowest_positions_go_first(engine: Engine):
     assert [s for s in shards if shard(engine, s).state is ShardState.QUEUED] == shards[:PER_SLOT]
 
 
-def test_messages_that_were_lost_are_sent_again_and_others_are_not(engine: Engine):
-    make_batch(engine, puzzles=3, size=1)  # queued long ago in the database, and nowhere in the broker
+def test_lost_messages(engine: Engine):
+    """Lost messages are sent again, and others are not."""
+    make_batch(engine, puzzles=3, size=1)  # queued in the database long ago, and missing in the broker
     app = memory_app(engine)
 
     supervise(app, engine)
@@ -99,7 +103,8 @@ def test_messages_that_were_lost_are_sent_again_and_others_are_not(engine: Engin
     assert messages(app) == 3
 
 
-def test_a_message_that_was_sent_just_now_is_given_time(engine: Engine):
+def test_recent_message(engine: Engine):
+    """A recently sent message is not sent again."""
     make_batch(engine, puzzles=3, size=1)
     with writing(engine) as connection:
         connection.execute(update(Shard).values(sent_at=now()))
@@ -134,7 +139,8 @@ def test_a_batch_that_was_left_open_is_closed(engine: Engine):
         assert connection.execute(select(Batch.state, Batch.finished_at > 0)).one() == (BatchState.DONE, True)
 
 
-def test_other_batches_are_none_of_an_embedded_submits_business(engine: Engine):
+def test_embedded_submit_and_other_batches(engine: Engine):
+    """An embedded submit sends no messages of other batches."""
     for _ in range(2):
         make_batch(engine, puzzles=1, size=1)
     app = memory_app(engine)
@@ -144,7 +150,7 @@ def test_other_batches_are_none_of_an_embedded_submits_business(engine: Engine):
     assert messages(app) == 1
 
 
-# -- the duty
+# -- the lease of the supervisor
 
 
 def test_one_of_many_has_the_duty(engine: Engine):
@@ -167,7 +173,7 @@ def test_the_duty_is_kept_until_it_runs_out(engine: Engine):
     assert not take_duty(engine, "a")
 
 
-def test_whoever_ends_gives_the_duty_up(engine: Engine):
+def test_duty_is_released_at_the_end(engine: Engine):
     first, second = (Supervisor(memory_app(engine), engine, None, None) for _ in range(2))
     assert take_duty(engine, first._me)
 
@@ -200,7 +206,9 @@ def test_no_error_ends_supervision(engine: Engine, monkeypatch: pytest.MonkeyPat
 # -- workers
 
 
-def test_workers_that_start_at_one_time_share_their_hosts_row(engine: Engine):
+def test_concurrent_starts(engine: Engine):
+    """Workers that start concurrently share the row of their host."""
+
     def register(_: int) -> None:
         with writing(engine) as connection:
             slots._host(connection, Survey(0.1, None, "watch"))
@@ -211,7 +219,8 @@ def test_workers_that_start_at_one_time_share_their_hosts_row(engine: Engine):
         assert connection.scalar(select(func.count()).select_from(Host)) == 1
 
 
-def test_slots_of_live_workers_count_and_of_others_do_not(engine: Engine):
+def test_slots_of_live_workers(engine: Engine):
+    """Only the slots of live workers count."""
     make_worker(engine, slots=2)
     make_worker(engine, slots=3, queues=(QUEUE, "mip"))
     silent, stopped = make_worker(engine, slots=5), make_worker(engine, slots=7)
@@ -223,7 +232,8 @@ def test_slots_of_live_workers_count_and_of_others_do_not(engine: Engine):
         assert slots_of(connection) == {QUEUE: 5, "mip": 3}
 
 
-def test_a_shard_of_a_deleted_batch_is_nothing_to_claim(engine: Engine):
+def test_shard_of_a_deleted_batch(engine: Engine):
+    """The shard of a deleted batch cannot be claimed."""
     (shard_id,) = make_batch(engine, puzzles=1, size=1)
     with writing(engine) as connection:
         connection.execute(delete(Batch))
