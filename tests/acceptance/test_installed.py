@@ -15,6 +15,7 @@ from looking import stored
 
 
 def test_files_named_like_our_packages_do_not_disturb(scheduler):
+    scheduler.own_interpreter = True
     for name in ("models.py", "workers.py", "scheduler.py", "migrations.py", "rich.py"):
         (scheduler.folder / name).write_text("raise RuntimeError('not yours')\n")
     (scheduler.folder / "problems").mkdir()
