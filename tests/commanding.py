@@ -1,4 +1,4 @@
-"""Running the installed command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+"""Run the installed command ``scheduler`` in a folder, with a minimal environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN_INTERPRETERS = os.environ.get("CAGEMATCH_TEST_OWN_INTERPRETERS") == "1"
 
 @dataclass(frozen=True)
 class Result:
-    """What a command came to."""
+    """The exit code and the output of a command."""
 
     code: int
     stdout: str
@@ -34,13 +34,13 @@ class Result:
 
     @property
     def text(self) -> str:
-        """All that it said."""
+        """Both outputs."""
         return self.stdout + self.stderr
 
 
 @dataclass
 class Scheduler:
-    """The command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+    """The command ``scheduler`` in a folder, with a minimal environment."""
 
     folder: Path
     command: list[str]
@@ -73,7 +73,7 @@ class Scheduler:
         )
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        """Start it in a session of its own; the end of the test ends it and what it left."""
+        """Start it in its own session; the end of the test ends it and its descendants."""
         process = subprocess.Popen(
             [*self.command, *map(str, words)],
             cwd=self.folder,
@@ -88,7 +88,7 @@ class Scheduler:
         return process
 
     def processes(self) -> list[int]:
-        """Every live process that came of a command of this object, by the environment that they inherit."""
+        """Every live descendant of this object's commands, found by the environment that they inherit."""
         mark = f"CAGEMATCH_TEST_MARK={self.environment['CAGEMATCH_TEST_MARK']}".encode()
         found = []
         for entry in Path("/proc").iterdir():
@@ -98,7 +98,7 @@ class Scheduler:
         return found
 
     def close(self) -> None:
-        """End what is still running."""
+        """End every process that still runs."""
         for process in self._started:
             if process.poll() is None:
                 process.kill()
@@ -110,8 +110,8 @@ class Scheduler:
                 os.kill(pid, signal.SIGKILL)
 
 
-def until(holds: Callable[[], object], within_s: float = 30.0) -> None:
-    """Wait for a condition; TimeoutError when it does not come to hold."""
+def until(holds: Callable[[], object], within_s: float = 60.0) -> None:
+    """Wait for a condition; raise TimeoutError when it does not hold in time."""
     over = time.monotonic() + within_s
     while not holds():
         if time.monotonic() > over:

@@ -123,7 +123,7 @@ def test_what_is_finished_while_postgresql_is_away_is_kept_and_nothing_is_measur
     until(place.is_idle())  # their leases have run out: who cannot renew one begins nothing any more
     place.postgres.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 50
     assert set(place.solved.values()) == {1}
     assert place.spooled == 0
@@ -145,7 +145,7 @@ def test_what_a_killed_worker_had_in_the_spool_is_stored_by_the_next(place: Plac
     place.postgres.start()
     place.start_worker()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 40
     assert set(place.solved.values()) == {1}
     assert place.spooled == 0
@@ -168,7 +168,7 @@ def test_a_worker_told_to_stop_while_postgresql_is_away_ends_and_leaves_the_spoo
 
     assert first.returncode in (0, 1)  # 1: it did not wait for PostgreSQL to hear of it
     assert kept > 0
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 30
     assert place.solved.total() <= 30 + 3  # what the keeper had in hand is dropped, as at any stop
 
@@ -186,7 +186,7 @@ def test_with_a_full_spool_no_run_is_begun_and_it_is_said(place: Place):
     place.postgres.start()
 
     assert before < 50
-    until(done(place), 60)
+    until(done(place), 120)
     assert set(place.solved.values()) == {1}
     worker.terminate()
     assert "is full: no run is begun until the database is back" in worker.communicate(timeout=20)[1]
@@ -202,7 +202,7 @@ def test_a_postgresql_that_comes_and_goes_kills_no_worker(place: Place):
         place.postgres.stop()
         place.postgres.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert set(place.solved.values()) == {2}
     assert [worker.poll() for worker in workers] == [None, None]
@@ -222,7 +222,7 @@ def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_ba
 
     assert "batch 1 is stored; the broker" in told
     assert "does not answer" in state
-    until(done(place), 60)
+    until(done(place), 120)
     assert set(place.solved.values()) == {1}
 
 
@@ -235,7 +235,7 @@ def test_a_redis_restarted_empty_stops_nothing(place: Place):
         place.redis.stop()
         place.redis.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert set(place.solved.values()) == {2}
     assert [worker.poll() for worker in workers] == [None, None]
@@ -248,12 +248,12 @@ def test_a_consumer_whose_connection_is_dead_connects_anew(place: Place):
         worker = place.start_worker()
         place.fleet.wait_for_workers()
         place.submit(1)
-        until(done(place), 60)
+        until(done(place), 120)
 
         relay.freeze()
         place.submit(10)
 
-        until(done(place, 2), 60)
+        until(done(place, 2), 120)
     worker.terminate()
     assert "nothing is heard: connecting anew" in worker.communicate(timeout=20)[1]
 
@@ -276,7 +276,7 @@ def test_what_a_suspended_worker_comes_back_with_is_not_stored_when_its_lease_we
     until(lambda: place.fleet.rows(f"{held}{workers[0].pid}") == [] != tokens, 60)
     workers[0].send_signal(signal.SIGCONT)
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert place.fleet.value("SELECT count(*) FROM run WHERE stop <> 'finished'") == 0
     assert [worker.poll() for worker in workers] == [None, None]
