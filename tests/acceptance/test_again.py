@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 
+import pytest
 from looking import stored
 
 EXPERIMENT = """
@@ -37,6 +38,7 @@ def what(rows):
     return sorted(tuple(str(row[name]) for name in kept) for row in rows)
 
 
+@pytest.mark.slow
 def test_an_experiment_comes_back_from_its_batch(scheduler):
     mine = scheduler.folder / "mine"
     mine.mkdir()
@@ -104,6 +106,7 @@ def test_what_is_not_as_it_was_is_told(scheduler):
     assert "same machine" not in told
 
 
+@pytest.mark.slow
 def test_an_export_is_submitted_again(scheduler):
     scheduler("submit", "killer", "--limit", 2, "-s", "cp-sat-fast", "-s", "propagation", "--timeout", "500ms")
     scheduler("export", "runs.jsonl")

@@ -28,6 +28,7 @@ def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
 
 
 @pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o755, 0o444), (0o555, 0o644)])
+@pytest.mark.slow
 def test_commands_that_only_look_do_so_where_nothing_may_be_written(bounded, folder, file):
     (bounded.folder / "scheduler.db").chmod(file)
     bounded.folder.chmod(folder)

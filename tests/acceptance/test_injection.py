@@ -66,6 +66,7 @@ def test_markdown_holds_no_tag_and_each_table_stays_whole(scheduler):
     assert [line[:1] for line in lines[1:5]] == ["", "|", "|", "|"]
 
 
+@pytest.mark.slow
 def test_nothing_steers_the_terminal(scheduler):
     said = [scheduler(*words).text for words in (("report",), ("status",), ("show", "1"))]
     (scheduler.folder / "plain.jsonl").write_text(json.dumps({"label": LABELS[-1], **PUZZLE}))

@@ -37,6 +37,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.slow
 def test_a_broken_backend_of_others_does_not_take_the_rest_with_it(scheduler, tmp_path):
     place = tmp_path / "site"
     about = place / "strangers-1.0.dist-info"

@@ -32,6 +32,7 @@ def test_three_sets_are_three_blocks_with_every_core_configuration(scheduler):
     assert not any(row["wrong"] or row["error"] for row in found)
 
 
+@pytest.mark.slow
 def test_an_impossible_puzzle_has_no_solution_by_every_complete_backend(scheduler):
     impossible = "5" + EASY[1:]  # no clue contradicts it, but that cell is a 4
     (scheduler.folder / "none.txt").write_text(impossible + "\n")

@@ -41,6 +41,7 @@ def test_a_list_in_the_environment_is_checked_as_well(tmp_path: Path, redis_url:
     assert "no core 4000" in command("worker", "--pool", "other", code=2).stderr
 
 
+@pytest.mark.slow
 def test_runs_keep_to_the_listed_cores_and_the_worker_keeps_off_them(
     tmp_path: Path, redis_url: str, postgres_url: str
 ) -> None:
