@@ -1,7 +1,8 @@
-"""Running the installed command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+"""Run the installed command ``scheduler`` in a folder, with a minimal environment."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -12,15 +13,20 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from command_server import CommandServer
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND_S = 240.0
+# With CAGEMATCH_TEST_OWN_INTERPRETERS=1 each command starts an interpreter, as a user's does.
+OWN_INTERPRETERS = os.environ.get("CAGEMATCH_TEST_OWN_INTERPRETERS") == "1"
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a command came to."""
+    """The exit code and the output of a command."""
 
     code: int
     stdout: str
@@ -28,23 +34,35 @@ class Result:
 
     @property
     def text(self) -> str:
-        """All that it said."""
+        """Both outputs."""
         return self.stdout + self.stderr
 
 
 @dataclass
 class Scheduler:
-    """The command ``scheduler`` in a folder, with an environment of nothing but what it needs."""
+    """The command ``scheduler`` in a folder, with a minimal environment."""
 
     folder: Path
     command: list[str]
     environment: dict[str, str]
+    own_interpreter: bool = False  # for each command, whatever it costs
     _started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __call__(self, *words: object, code: int | None = 0, timeout_s: float = COMMAND_S, stdin: str = "") -> Result:
-        """Run it to its end. ``code``: the exit code to insist on; None takes any."""
-        done = subprocess.run(
-            [*self.command, *map(str, words)],
+        """Run it to its end. ``code``: the expected exit code; None accepts any."""
+        done = self._run([*self.command, *map(str, words)], timeout_s, stdin)
+        result = Result(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in result.text, result.text
+        assert code is None or result.code == code, f"exit code {result.code}, expected {code}:\n{result.text}"
+        return result
+
+    def _run(self, words: list[str], timeout_s: float, stdin: str) -> subprocess.CompletedProcess[str]:
+        """Run it in a fork of the command server, or in an interpreter of its own where that may differ."""
+        server = None if self.own_interpreter else _server(self.command, self.environment)
+        if server is not None:
+            return server.run(words, self.folder, self.environment, stdin, timeout_s)
+        return subprocess.run(
+            words,
             cwd=self.folder,
             env=self.environment,
             input=stdin,
@@ -53,13 +71,9 @@ class Scheduler:
             timeout=timeout_s,
             check=False,
         )
-        result = Result(done.returncode, done.stdout, done.stderr)
-        assert "Traceback" not in result.text, result.text
-        assert code is None or result.code == code, f"exit code {result.code}, expected {code}:\n{result.text}"
-        return result
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        """Start it in a session of its own; the end of the test ends it and what it left."""
+        """Start it in its own session; the end of the test ends it and its descendants."""
         process = subprocess.Popen(
             [*self.command, *map(str, words)],
             cwd=self.folder,
@@ -74,7 +88,7 @@ class Scheduler:
         return process
 
     def processes(self) -> list[int]:
-        """Every live process that came of a command of this object, by the environment that they inherit."""
+        """Every live descendant of this object's commands, found by the environment that they inherit."""
         mark = f"CAGEMATCH_TEST_MARK={self.environment['CAGEMATCH_TEST_MARK']}".encode()
         found = []
         for entry in Path("/proc").iterdir():
@@ -84,7 +98,7 @@ class Scheduler:
         return found
 
     def close(self) -> None:
-        """End what is still running."""
+        """End every process that still runs."""
         for process in self._started:
             if process.poll() is None:
                 process.kill()
@@ -96,8 +110,8 @@ class Scheduler:
                 os.kill(pid, signal.SIGKILL)
 
 
-def until(holds: Callable[[], object], within_s: float = 30.0) -> None:
-    """Wait for a condition; TimeoutError when it does not come to hold."""
+def until(holds: Callable[[], object], within_s: float = 60.0) -> None:
+    """Wait for a condition; raise TimeoutError when it does not hold in time."""
     over = time.monotonic() + within_s
     while not holds():
         if time.monotonic() > over:
@@ -106,17 +120,41 @@ def until(holds: Callable[[], object], within_s: float = 30.0) -> None:
 
 
 def make_scheduler(folder: Path, **environment: str) -> Scheduler:
-    """The console script beside this interpreter, or the checkout's own code where none is installed."""
+    """Return the console script next to this interpreter, or the checkout's code where none is installed."""
+    command, clean = _command_and_environment()
+    clean |= {f"CAGEMATCH_{name.upper()}": str(folder.parent / f"{folder.name}-{name}") for name in ("locks", "spool")}
+    clean |= {"CAGEMATCH_TEST_MARK": uuid.uuid4().hex}
+    return Scheduler(folder, command, clean | environment)
+
+
+def _command_and_environment() -> tuple[list[str], dict[str, str]]:
+    """The words of the command, and the environment without what may change its behaviour."""
     clean = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("CAGEMATCH_", "PYTHON", "COLUMNS", "LINES")) and name not in ("FORCE_COLOR", "CI")
+        if not name.startswith(("CAGEMATCH_", "PYTHON", "PYTEST_", "COLUMNS", "LINES"))
+        and name not in ("FORCE_COLOR", "CI")
     }
-    clean |= {f"CAGEMATCH_{name.upper()}": str(folder.parent / f"{folder.name}-{name}") for name in ("locks", "spool")}
-    clean |= {"CAGEMATCH_TEST_MARK": uuid.uuid4().hex}
     script = shutil.which("scheduler", path=str(Path(sys.executable).parent))
     if script:
-        return Scheduler(folder, [script], clean | environment)
-    # -P: what lies in the working folder must not take the place of our packages.
+        return [script], clean
+    # -P: files in the working folder must not replace our packages.
     command = [sys.executable, "-P", "-c", "from cagematch.scheduler.cli import main; main()"]
-    return Scheduler(folder, command, clean | {"PYTHONPATH": str(ROOT / "src")} | environment)
+    return command, clean | {"PYTHONPATH": str(ROOT / "src")}
+
+
+@cache
+def _standard_server() -> CommandServer:
+    """The command server of this process."""
+    server = CommandServer(_command_and_environment()[1])
+    atexit.register(server.close)
+    return server
+
+
+def _server(command: list[str], environment: dict[str, str]) -> CommandServer | None:
+    """The command server, if a fork of it runs this command just as a new interpreter would."""
+    standard, clean = _command_and_environment()
+    rest = {name: value for name, value in environment.items() if not name.startswith("CAGEMATCH_")}
+    if OWN_INTERPRETERS or command != standard or len(standard) > 1 or rest != clean:
+        return None
+    return _standard_server()

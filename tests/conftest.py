@@ -1,18 +1,22 @@
-"""What every test may ask for: services of its own, and the installed command in an empty folder.
+"""Fixtures for every test: services of its own, and the installed command in an empty folder.
 
-A test that needs a service which does not answer is skipped, and the end of the run says so; with CI=true it fails.
+A test whose service does not answer is skipped, and the end of the run counts such tests by service; with CI=true it
+fails. The end of the run also counts the slow tests that were not selected.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
+import signal
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
@@ -28,49 +32,79 @@ __all__ = ["Scheduler", "make_scheduler", "until"]
 REDIS = os.environ.get("CAGEMATCH_TEST_REDIS_URL") or "redis://127.0.0.1:6379/9"
 DATABASE = os.environ.get("CAGEMATCH_TEST_DATABASE_URL") or "postgresql+psycopg://postgres@127.0.0.1:5432/test"
 ANSWER_S = 3
-OURS = "cagematch:tests"  # a key that marks a Redis database which the tests may empty
+OURS = "cagematch:tests"  # the key of a Redis database that the tests may empty
 LAYERS = ("unit", "integration", "acceptance")
-LACKING = pytest.StashKey[dict[str, list[str]]]()
+NOT_RUN = pytest.StashKey[Counter[str]]()  # slow tests that were deselected, by xdist worker
+NEEDS = re.compile(r"needs ([^:]+): (.*)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[LACKING] = {}
+    config.stash[NOT_RUN] = Counter()
+    # A shell starts background jobs with this signal ignored, and commands inherit that: no test could interrupt one.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test's folder is its layer."""
+    """Mark each test with its layer, which is the name of its folder."""
     for item in items:
         layer = item.path.relative_to(Path(__file__).parent).parts[0]
         if layer in LAYERS:
             item.add_marker(layer)
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the slow tests. An xdist worker reports its count when it ends."""
+    if items:
+        config = items[0].config
+        slow = sum(item.get_closest_marker("slow") is not None for item in items)
+        config.stash[NOT_RUN]["here"] += slow
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["slow"] = slow
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the count of an xdist worker; every worker collects the same tests."""
+    node.config.stash[NOT_RUN][node.gateway.id] += getattr(node, "workeroutput", {}).get("slow", 0)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which tests did not run, and what they lack."""
-    for service, tests in config.stash[LACKING].items():
-        count = f"{len(tests)} test" + ("s" if len(tests) > 1 else "")
-        terminalreporter.section(f"{count} did not run for want of {service}", "-")
-        for test in tests:
-            terminalreporter.write_line(test)
+    """Count the tests that did not run: those without a service, and the slow ones."""
+    reasons: dict[str, list[str]] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        if isinstance(report.longrepr, tuple) and (found := NEEDS.search(report.longrepr[2])):
+            reasons.setdefault(found[1], []).append(found[2])
+    slow = max(config.stash[NOT_RUN].values(), default=0)
+    if not reasons and not slow:
+        return
+    terminalreporter.section("tests that did not run", "-")
+    for service, whys in reasons.items():
+        terminalreporter.write_line(f"{_tests(len(whys))} without {service}: {whys[0]}")
+    if slow:
+        terminalreporter.write_line(f"{_tests(slow)} marked slow; `make test-all` runs them")
+
+
+def _tests(count: int) -> str:
+    return f"{count:,} test" + ("s" if count != 1 else "")
 
 
 @pytest.fixture
-def missing(request: pytest.FixtureRequest) -> Callable[[str, str], NoReturn]:
-    """``missing("Redis", why)``: skip the test, naming the service that it lacks; in CI fail it."""
+def missing() -> Callable[[str, str], NoReturn]:
+    """``missing("Redis", why)``: skip the test, and name the missing service; in CI fail the test."""
 
     def miss(service: str, why: str) -> NoReturn:
-        told = f"needs {service}: {why}"
+        reason = f"needs {service}: {why}"
         if os.environ.get("CI") == "true":
-            pytest.fail(told, pytrace=False)
-        request.config.stash[LACKING].setdefault(service, []).append(request.node.nodeid)
-        pytest.skip(told)
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
 
     return miss
 
 
 @pytest.fixture
 def postgres_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
-    """A PostgreSQL database of the test's own, empty at first and dropped in the end."""
+    """A PostgreSQL database for one test: created empty, and dropped at its end."""
     url = make_url(DATABASE)
     server = url.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
@@ -88,7 +122,7 @@ def postgres_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
 
 @pytest.fixture
 def redis_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
-    """A numbered Redis database of the test's own, empty before and after; never one with somebody's keys."""
+    """A numbered Redis database for one test, emptied before and after; one with foreign keys is never used."""
     base, _, first = REDIS.rpartition("/")
     try:
         last = int(redis.Redis.from_url(REDIS, socket_connect_timeout=ANSWER_S).config_get("databases")["databases"])
@@ -106,12 +140,12 @@ def redis_url(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
             finally:
                 client.flushdb()
             return
-    missing("Redis", f"every database from {REDIS} on is in use or holds keys that are not the tests'")
+    missing("Redis", f"found every database from {REDIS} on in use or with foreign keys, expected a free one")
 
 
 @contextmanager
 def _alone(url: str) -> Iterator[bool]:
-    """Whether no other test of this host has that database now; the kernel frees it when a test run dies."""
+    """Whether no other test of this host uses the database; the kernel releases it when a test run dies."""
     folder = Path(tempfile.gettempdir()) / "cagematch-tests"
     folder.mkdir(mode=0o777, exist_ok=True)
     with (folder / "".join(c if c.isalnum() else "-" for c in url)).open("w") as lock:

@@ -1,4 +1,4 @@
-"""Looking into what the command left behind."""
+"""Read what the command has stored."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ TABLES = ("puzzle", "puzzle_set", "set_entry", "batch", "shard", "run")
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """The answer of the embedded database."""
+    """The rows that a query of the embedded database returns."""
     with closing(sqlite3.connect(folder / "scheduler.db", timeout=30)) as connection:
         return connection.execute(query).fetchall()
 
 
 def stored(folder: Path) -> dict[str, int]:
-    """How many rows each table has; nothing where there is no database at all."""
+    """The number of rows in each table; zeros without a database."""
     if not (folder / "scheduler.db").exists():
         return dict.fromkeys(TABLES, 0)
     return {table: rows(folder, f"SELECT count(*) FROM {table}")[0][0] for table in TABLES}  # noqa: S608
 
 
 def runs_stored(folder: Path) -> int:
-    """Runs so far; 0 while there is no database yet."""
+    """The number of stored runs; 0 before the database exists."""
     try:
         return int(rows(folder, "SELECT count(*) FROM run")[0][0])
     except sqlite3.OperationalError:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 
+import pytest
 from looking import stored
 
 EXPERIMENT = """
@@ -37,6 +38,7 @@ def what(rows):
     return sorted(tuple(str(row[name]) for name in kept) for row in rows)
 
 
+@pytest.mark.slow
 def test_export_of_an_experiment(scheduler):
     mine = scheduler.folder / "mine"
     mine.mkdir()
@@ -105,6 +107,7 @@ def test_rerun_reports_differences(scheduler):
     assert "same machine" not in told
 
 
+@pytest.mark.slow
 def test_an_export_is_submitted_again(scheduler):
     scheduler("submit", "killer", "--limit", 2, "-s", "cp-sat-fast", "-s", "propagation", "--timeout", "500ms")
     scheduler("export", "runs.jsonl")

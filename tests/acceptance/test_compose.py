@@ -23,7 +23,7 @@ BUILD_S = 600
 HOLD = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX); print(1, flush=True); sys.stdin.read()"
 TRY = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(BUILD_S + 300)]
+pytestmark = [pytest.mark.compose, pytest.mark.slow, pytest.mark.timeout(BUILD_S + 300)]
 
 
 @dataclass

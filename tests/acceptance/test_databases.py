@@ -28,6 +28,7 @@ def bounded(scheduler: Scheduler) -> Iterator[Scheduler]:
 
 
 @pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o755, 0o444), (0o555, 0o644)])
+@pytest.mark.slow
 def test_reading_from_a_read_only_folder(bounded, folder, file):
     """Commands that only read work where nothing may be written."""
     (bounded.folder / "scheduler.db").chmod(file)

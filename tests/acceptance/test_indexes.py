@@ -54,12 +54,14 @@ PROCESSES = (
         "prune --older-than 100 --unused --yes",
     ],
 )
-# On every machine, one shift and one run are disturbed, and the others are not.
+# One shift and one run are disturbed, and the others are not, on every machine. All times are set: a disturbed run that
+# takes more than a tenth of the time around it disturbs the runs around it.
 DISTURBED = """
 UPDATE shift SET steal = 0, pressure = 0, load = 0, oversubscribed = 0, reference_s = 0.003;
-UPDATE run SET reference_s = 0.003;
+UPDATE run SET reference_s = 0.003, wall_s = 1, cpu_s = 1;
 UPDATE shift SET steal = 0.5 WHERE id = (SELECT min(id) FROM shift);
-UPDATE run SET reference_s = 9 WHERE id = (SELECT max(id) FROM run WHERE batch_id = 2);
+UPDATE run SET reference_s = 9, wall_s = 0.001, cpu_s = 0.001
+WHERE id = (SELECT max(id) FROM run WHERE batch_id = 2);
 """
 # Runs commands and records every SQL statement with one set of its parameters.
 LISTENER = """

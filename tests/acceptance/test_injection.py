@@ -68,6 +68,7 @@ def test_markdown_is_escaped(scheduler):
     assert [line[:1] for line in lines[1:5]] == ["", "|", "|", "|"]
 
 
+@pytest.mark.slow
 def test_terminal_output_has_no_control_characters(scheduler):
     said = [scheduler(*words).text for words in (("report",), ("status",), ("show", "1"))]
     (scheduler.folder / "plain.jsonl").write_text(json.dumps({"label": LABELS[-1], **PUZZLE}))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from looking import stored
 
 
 def test_files_named_like_packages_are_ignored(scheduler):
+    scheduler.own_interpreter = True
     for name in ("models.py", "workers.py", "scheduler.py", "migrations.py", "rich.py"):
         (scheduler.folder / name).write_text("raise RuntimeError('not yours')\n")
     (scheduler.folder / "problems").mkdir()
@@ -36,6 +38,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.slow
 def test_broken_external_backend(scheduler, tmp_path):
     """A broken backend of another distribution does not affect the other backends."""
     place = tmp_path / "site"
@@ -89,16 +92,12 @@ def test_contents_of_the_wheel(wheel):
 @pytest.mark.slow
 def test_wheel_in_an_empty_environment(wheel, tmp_path):
     """The installed wheel works in an empty environment and folder."""
-    home = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
-    site = next((home / "lib").glob("python*/site-packages"))
-    zipfile.ZipFile(wheel).extractall(site)
-    # The libraries are those of this environment. Its checkout comes later in the path than the wheel.
-    for number, place in enumerate(_libraries()):
-        (site / f"libraries-{number}.pth").write_text(f"{place}\n")
+    place = _environment(tmp_path)
+    home = place.home
+    zipfile.ZipFile(wheel).extractall(place.site)
     folder = tmp_path / "empty"
     folder.mkdir()
-    # The script that pip writes. The other one imitates the script models.py of python-sat, in the same folder.
+    # As pip writes it. python-sat puts a script models.py into the same folder.
     (home / "bin" / "scheduler").write_text("from cagematch.scheduler.cli import main\nmain()\n")
     (home / "bin" / "models.py").write_text("raise RuntimeError('not yours')\n")
     command = [str(home / "bin" / "python"), str(home / "bin" / "scheduler")]
@@ -124,7 +123,94 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
     assert all(Path(path).is_relative_to(home) for path in where.stdout.split())
 
 
+OWNER = "OWNER = 'another distribution'\n"
+ANOTHER = {
+    "models/__init__.py": OWNER,
+    "scheduler/__init__.py": OWNER,
+    "another-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: another\nVersion: 1.0\n",
+    "another-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+}
+
+
+@pytest.mark.smoke
+@pytest.mark.slow
+def test_next_to_another_models_and_scheduler(wheel: Path, tmp_path: Path):
+    """Another distribution owns these packages, and the working folder has modules of our former names."""
+    place = _environment(tmp_path)
+    _pip(place.home, "install", "--no-index", "--no-deps", str(_another(tmp_path)))
+    before = place.contents("models", "scheduler")
+    assert len(before) >= 2
+    _pip(place.home, "install", "--no-index", "--no-deps", str(wheel))
+    folder = tmp_path / "work"
+    (folder / "models").mkdir(parents=True)
+    for name in ("workers.py", "models/__init__.py"):
+        (folder / name).write_text("raise RuntimeError('imported from the working folder')\n")
+    python = str(place.home / "bin" / "python")
+    environment = {k: v for k, v in make_scheduler(folder).environment.items() if k != "PYTHONPATH"}
+    installed = Scheduler(folder, [str(place.home / "bin" / "scheduler")], environment)
+
+    assert (
+        "2 of 2 runs (2 solved)"
+        in installed("submit", "hard", "--limit", 1, "-s", "cp-min-size", "-s", "cp-sat").stdout
+    )
+    assert "hard  1 puzzle" in installed("report").stdout
+    assert Scheduler(folder, [python, "-m", "cagematch"], environment)("--version").stdout
+    found = Scheduler(folder, [python, "-c"], environment)("import cagematch; print(cagematch.__file__)").stdout
+    assert Path(found.strip()) == place.site / "cagematch" / "__init__.py"
+    assert place.contents("models", "scheduler") == before
+
+    _pip(place.home, "uninstall", "--yes", "cagematch")
+
+    assert not (place.site / "cagematch").exists()
+    assert not (place.home / "bin" / "scheduler").exists()
+    assert place.contents("models", "scheduler") == before
+    elsewhere = Scheduler(tmp_path, [python, "-c"], environment)
+    assert elsewhere("import models, scheduler; print(models.OWNER, scheduler.OWNER, sep='|')").stdout == (
+        "another distribution|another distribution\n"
+    )
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment with the libraries of this one, and without our code."""
+
+    home: Path
+    site: Path
+
+    def contents(self, *packages: str) -> dict[str, bytes]:
+        """Each source file of the packages, and what it contains."""
+        files = [path for package in packages for path in (self.site / package).rglob("*.py")]
+        return {str(path.relative_to(self.site)): path.read_bytes() for path in files}
+
+
+def _environment(folder: Path) -> Environment:
+    home = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
+    site = next((home / "lib").glob("python*/site-packages"))
+    for number, place in enumerate(_libraries()):
+        (site / f"libraries-{number}.pth").write_text(f"{place}\n")
+    return Environment(home, site)
+
+
+def _another(folder: Path) -> Path:
+    """The wheel of another distribution."""
+    built = folder / "another-1.0-py3-none-any.whl"
+    record = "another-1.0.dist-info/RECORD"
+    with zipfile.ZipFile(built, "w") as archive:
+        for name, text in ANOTHER.items():
+            archive.writestr(name, text)
+        archive.writestr(record, "".join(f"{name},,\n" for name in (*ANOTHER, record)))
+    return built
+
+
+def _pip(home: Path, *words: str) -> None:
+    """Run this environment's pip on another environment."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(home / "bin" / "python")]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def _libraries() -> list[str]:
-    """The folders with the libraries of this environment, without those that their .pth files add."""
+    """The folders with this environment's libraries. Python ignores .pth files there, so our checkout is not found."""
     here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     return [path for path in sys.path if path in here or path.endswith("site-packages")]

@@ -124,7 +124,7 @@ def test_postgresql_outage(place: Place):
     until(place.is_idle())  # the leases have expired, and a worker without a lease starts no run
     place.postgres.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 50
     assert set(place.solved.values()) == {1}
     assert place.spooled == 0
@@ -147,7 +147,7 @@ def test_spool_of_a_killed_worker(place: Place):
     place.postgres.start()
     place.start_worker()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 40
     assert set(place.solved.values()) == {1}
     assert place.spooled == 0
@@ -171,7 +171,7 @@ def test_worker_stopped_during_an_outage(place: Place):
 
     assert first.returncode in (0, 1)  # 1: it ended without reporting its stop to PostgreSQL
     assert kept > 0
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 30
     assert place.solved.total() <= 30 + 3  # the keeper's pending runs are dropped, as at every stop
 
@@ -190,7 +190,7 @@ def test_full_spool(place: Place):
     place.postgres.start()
 
     assert before < 50
-    until(done(place), 60)
+    until(done(place), 120)
     assert set(place.solved.values()) == {1}
     worker.terminate()
     assert "is full: no run is begun until the database is back" in worker.communicate(timeout=20)[1]
@@ -207,7 +207,7 @@ def test_flapping_postgresql(place: Place):
         place.postgres.stop()
         place.postgres.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert set(place.solved.values()) == {2}
     assert [worker.poll() for worker in workers] == [None, None]
@@ -228,7 +228,7 @@ def test_submit_during_a_redis_outage(place: Place):
 
     assert "batch 1 is stored, but the broker" in told
     assert "does not answer" in state
-    until(done(place), 60)
+    until(done(place), 120)
     assert set(place.solved.values()) == {1}
 
 
@@ -241,7 +241,7 @@ def test_redis_restarted_empty(place: Place):
         place.redis.stop()
         place.redis.start()
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert set(place.solved.values()) == {2}
     assert [worker.poll() for worker in workers] == [None, None]
@@ -254,12 +254,12 @@ def test_a_silent_consumer_reconnects(place: Place):
         worker = place.start_worker()
         place.fleet.wait_for_workers()
         place.submit(1)
-        until(done(place), 60)
+        until(done(place), 120)
 
         relay.freeze()
         place.submit(10)
 
-        until(done(place, 2), 60)
+        until(done(place, 2), 120)
     worker.terminate()
     assert "the consumer is silent while messages wait; reconnecting" in worker.communicate(timeout=20)[1]
 
@@ -283,7 +283,7 @@ def test_suspended_worker(place: Place):
     until(lambda: place.fleet.rows(f"{held}{workers[0].pid}") == [] != tokens, 60)
     workers[0].send_signal(signal.SIGCONT)
 
-    until(done(place), 60)
+    until(done(place), 120)
     assert place.stored() == 100
     assert place.fleet.value("SELECT count(*) FROM run WHERE stop <> 'finished'") == 0
     assert [worker.poll() for worker in workers] == [None, None]

@@ -168,6 +168,7 @@ def test_dotenv_in_the_working_folder_is_read(scheduler):
     assert not (scheduler.folder / "scheduler.db").exists()
 
 
+@pytest.mark.slow
 def test_a_password_is_not_shown(scheduler):
     scheduler.environment["CAGEMATCH_BROKER_URL"] = "redis://:hush@127.0.0.1:1/0"
     scheduler.environment["CAGEMATCH_DATABASE_URL"] = "postgresql://me:hush@127.0.0.1:1/none"

@@ -49,6 +49,7 @@ def nowhere() -> Iterator[str]:
         yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
+@pytest.mark.slow
 def test_where_nothing_answers(scheduler: Scheduler, nowhere: str):
     addresses = {
         DATABASE: f"postgresql://me:{SECRET}@{nowhere}/cagematch?password={SECRET}",
@@ -91,6 +92,7 @@ def guarded_redis(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterat
     server.wait(10)
 
 
+@pytest.mark.slow
 def test_worker_that_loses_its_broker(tmp_path: Path, postgres_url: str, guarded_redis: tuple[str, subprocess.Popen]):
     """Both services require passwords, and the worker logs at its most detailed level."""
     address, server = guarded_redis

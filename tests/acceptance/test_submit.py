@@ -33,6 +33,7 @@ def test_report_of_three_sets(scheduler):
     assert not any(row["wrong"] or row["error"] for row in found)
 
 
+@pytest.mark.slow
 def test_impossible_puzzle(scheduler):
     """Every complete backend answers `none` for an impossible puzzle."""
     impossible = "5" + EASY[1:]  # the clues do not contradict each other, but the solution has a 4 there

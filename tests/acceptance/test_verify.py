@@ -109,6 +109,7 @@ def test_what_export_writes_is_read(scheduler):
     assert "solutions are right; cp-sat:workers=1 agrees on " in by_csv
 
 
+@pytest.mark.slow
 def test_every_installed_backend_agrees_with_the_rules(scheduler):
     cases = [line for line in (DATA / "small.txt").read_text().splitlines() if line.count(":1:")]
     swapped = [line[:-2] + line[-1] + line[-2] for line in cases]

@@ -43,6 +43,7 @@ def test_cores_from_the_environment(tmp_path: Path, redis_url: str, postgres_url
     assert "no core 4000" in command("worker", "--pool", "other", code=2).stderr
 
 
+@pytest.mark.slow
 def test_cores_of_runs_and_worker(tmp_path: Path, redis_url: str, postgres_url: str) -> None:
     """Runs use only the listed cores, and the worker uses only the others."""
     first, *others = sorted(os.sched_getaffinity(0))

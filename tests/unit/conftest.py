@@ -12,6 +12,17 @@ from cagematch.workers.backends import BACKENDS
 from cagematch.workers.configurations import Configuration, configuration
 from cagematch.workers.sandbox.loop import WARM_UP
 
+# Each run of these backends starts a program, which takes longer than the solve.
+PROGRAMS = ("cbc", "pulp-", "minizinc")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of the slowest backends; what is marked smoke stays, so each backend is always tested."""
+    for item in items:
+        chosen = getattr(item, "callspec", None) and item.callspec.params.get("chosen", "")
+        if chosen and chosen.startswith(PROGRAMS) and item.get_closest_marker("smoke") is None:
+            item.add_marker("slow")
+
 
 @pytest.fixture(params=SPELLED, scope="module")
 def chosen(request: pytest.FixtureRequest) -> Configuration:

@@ -197,7 +197,7 @@ def test_out_of_time_a_count_never_says_that_those_were_all(chosen: Configuratio
     assert different(problem_of("sudoku", "." * 81), found) == (found.count or 0)
 
 
-@pytest.mark.parametrize("limit_s", [0.3, 2.0])
+@pytest.mark.parametrize("limit_s", [0.3, pytest.param(2.0, marks=pytest.mark.slow)])
 def test_out_of_time_a_repair_never_says_that_it_is_the_least(chosen: Configuration, limit_s: float):
     found = measured(chosen, ("sudoku", LARGE), limit_s, asked=REPAIR)
 
