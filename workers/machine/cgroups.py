@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cagematch.workers.machine.orphans import identity, is_gone
 from cagematch.workers.machine.processes import descendants, kill
@@ -30,8 +30,7 @@ REMOVE_S = 2.0
 REMOVE_PAUSE_S = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(NamedTuple):
     """The file names of one version of the interface.
 
     ``swap`` limits memory and swap together in version 1, and swap alone in version 2.

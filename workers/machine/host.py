@@ -14,7 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 from cagematch.problems.errors import SandboxError
 from cagematch.workers.machine.cgroups import MemoryGroup
@@ -51,12 +51,30 @@ def host_name() -> str:
     return socket.gethostname()
 
 
-def host_facts(root: Path = ROOT) -> dict[str, Any]:
+class HostFacts(TypedDict, total=False):
+    """What a machine is. A fact that cannot be read is missing; `host_facts` describes them."""
+
+    processor: str
+    cores: int
+    core_list: str
+    host_cores: int
+    host_threads: int
+    caches: dict[str, str]
+    memory_mib: int
+    kernel: str
+    governor: str
+    turbo: str
+    hypervisor: bool
+    load: float
+    memory_limit: str
+
+
+def host_facts(root: Path = ROOT) -> HostFacts:
     """Return what this machine is, without the facts that cannot be read.
 
     Returns
     -------
-    dict
+    HostFacts
         ``processor``; ``cores`` that solves may use, and their numbers (``core_list``); ``host_cores`` and
         ``host_threads`` that are online; ``caches`` of the first core; ``memory_mib``; ``kernel``; ``governor``;
         ``turbo``; ``hypervisor`` (whether there is one); ``load`` over the last minute.
@@ -76,10 +94,10 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
         "hypervisor": _hypervisor(root),
         "load": _load(root),
     }
-    return {name: value for name, value in facts.items() if value is not None}
+    return cast("HostFacts", {name: value for name, value in facts.items() if value is not None})
 
 
-def digest(name: str, facts: dict[str, Any]) -> str:
+def digest(name: str, facts: HostFacts) -> str:
     """Return a string that identifies a host and its facts: a host with new hardware gets another one."""
     lasting = {key: value for key, value in facts.items() if key not in CHANGING}
     return hashlib.sha256(json.dumps([name, lasting], sort_keys=True).encode()).hexdigest()

@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from cagematch.workers.machine import procfs
 from cagematch.workers.machine.procfs import GONE, environment_value, process_ids, stat_fields
@@ -33,8 +33,7 @@ CHILDREN_PAGE = 4096
 COMPLETE_CHILDREN = CHILDREN_PAGE - 8
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What one process uses.
 
     Parameters

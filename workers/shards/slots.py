@@ -108,7 +108,8 @@ class Slots:
 
 def _host(connection: Connection, found: Survey) -> int:
     """The number of this host's row; another worker of the host may insert it at the same moment."""
-    name, facts = host_name(), host_facts() | {"memory_limit": found.memory_limit}
+    name, facts = host_name(), host_facts()
+    facts["memory_limit"] = found.memory_limit
     known = digest(name, facts)
     insert_new(connection, Host.__table__, [{"name": name, "facts": facts, "digest": known}])
     return connection.scalars(select(Host.id).where(Host.digest == known)).one()
