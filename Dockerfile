@@ -1,4 +1,4 @@
-# The image of every service of ours: the locked libraries and the project, in an environment of its own.
+# The image of all Cagematch services: the project and its locked dependencies in a virtual environment.
 FROM python:3.12-slim
 
 ENV PATH=/opt/venv/bin:$PATH \
@@ -8,7 +8,7 @@ ENV PATH=/opt/venv/bin:$PATH \
     CAGEMATCH_LOCKS=/var/lock/cagematch \
     CAGEMATCH_SPOOL=/var/lib/cagematch/spool
 
-# A volume mounted over one of these folders for the first time takes its owner from here.
+# A new volume takes the owner of the folder that it is mounted on.
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin cagematch \
  && install -d -o cagematch -g cagematch /var/lock/cagematch /var/lib/cagematch/spool \
  && python3 -m venv /opt/venv

@@ -1,1 +1,1 @@
-"""What ``make bench`` runs: how fast the pipeline is beside plainer ways of doing the same."""
+"""The benchmarks of ``make bench``: the speed of the pipeline compared with simpler alternatives."""

@@ -1,4 +1,4 @@
-"""A bare loop: the backend's code alone, in one pinned process per core; nothing is stored, checked or limited.
+"""A bare loop: the backend's code alone, in one pinned process per core, without storage, checks or limits.
 
 ``python -m benchmarks.bare CONFIG SET REPEATS``
 """
@@ -19,14 +19,14 @@ from cagematch.workers.machine.topology import usable_cores
 from cagematch.workers.sandbox.solving import measure, problem_of
 
 KIND = "sudoku"
-LIMIT_S = 3.0
-WARM_UPS = 3
-START_S = 60.0
+LIMIT_S = 3.0  # Time limit of a run, in seconds.
+WARM_UPS = 3  # Untimed solves before a measurement.
+START_S = 60.0  # Seconds for all processes to become ready.
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one process does: some of the runs, on one core."""
+    """The runs of one process, and its core."""
 
     core: int
     word: str
@@ -35,12 +35,12 @@ class Share:
 
 
 def texts(name: str) -> list[str]:
-    """The puzzles of a shipped set."""
+    """Return the puzzles of a shipped set."""
     return [text for text, *_ in load(find_source(name), KIND, None, skip_invalid=False).rows]
 
 
 def rate(word: str, name: str, repeats: int) -> float:
-    """Runs per second over all cores, from a common start after the warm-up to the end of the last process."""
+    """Return runs per second over all cores, from the common start after the warm-up to the end of the last process."""
     cores, runs = usable_cores(), repeats * len(texts(name))
     spawn = multiprocessing.get_context("spawn")
     start = spawn.Barrier(len(cores))

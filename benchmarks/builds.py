@@ -1,7 +1,7 @@
-"""Builds: a backend's own, beside the fastest that its library documents for the same formulation.
+"""Builds: a backend's own compared with the fastest interface that its library documents for the same formulation.
 
-``python -m benchmarks.builds CONFIG`` measures every documented interface that `benchmarks.rivals` knows, each in
-turn for each puzzle, and prints the medians. A figure does so once, and compares with the fastest.
+``python -m benchmarks.builds CONFIG`` measures every documented interface in `benchmarks.rivals`, in turns for each
+puzzle, and prints the medians. A figure does so once to find the fastest interface, then measures that one.
 """
 
 from __future__ import annotations
@@ -24,26 +24,33 @@ from cagematch.workers.configurations import configuration
 from cagematch.workers.sandbox.solving import problem_of
 
 SET, PUZZLES = "hard", 40
-ROUNDS = 5  # over the puzzles, in a pair
+ROUNDS = 5  # Passes over the puzzles per pair.
 SEED = 1
 OURS = "ours"
-MOST = 1.5
+TARGET = 1.5  # The largest ratio of our build time to that of the fastest interface.
 
 
 def figures() -> Iterator[Figure]:
-    """One for every configuration with a rival whose library is installed."""
+    """Yield a figure for every configuration with a rival whose library is installed."""
     for word in RIVALS:
         if version(configuration(word).backend):
             name = f"builds, {word}: ours / fastest documented"
-            yield Figure(name, "builds/s", MOST, partial(_contest, word), at_most=True)
+            yield Figure(name, "builds/s", TARGET, partial(_contest, word), at_most=True)
         else:
-            print(f"{word} is not installed: its figure is left out.", file=sys.stderr)
+            print(f"{word} is not installed; skipping its figure.", file=sys.stderr)
 
 
 def medians(word: str, wanted: tuple[str, ...] = (), rounds: int = ROUNDS) -> dict[str, float]:
-    """The median build in seconds, ours and through each interface wanted, all if none is named.
+    """Return the median build time in seconds, by interface; the key `OURS` is the backend's own.
 
-    In a process of their own, as libraries that are strangers to each other clash in one.
+    The measurement runs in a new process, as solver libraries may conflict within one.
+
+    Parameters
+    ----------
+    wanted
+        The interfaces to measure, by default all.
+    rounds
+        Passes over the puzzles.
     """
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_medians, word, wanted, rounds).result()
@@ -51,8 +58,8 @@ def medians(word: str, wanted: tuple[str, ...] = (), rounds: int = ROUNDS) -> di
 
 def _contest(word: str) -> Contest:
     found = medians(word, rounds=1)
-    told = ", ".join(f"{name} {seconds * 1e3:.3f} ms" for name, seconds in found.items())
-    print(f"  {word}: {told}", file=sys.stderr, flush=True)
+    listing = ", ".join(f"{name} {seconds * 1e3:.3f} ms" for name, seconds in found.items())
+    print(f"  {word}: {listing}", file=sys.stderr, flush=True)
     fastest = min(found.keys() - {OURS}, key=lambda name: found[name])
     return Contest(
         f"cagematch.workers.backends, {word}", f"benchmarks.rivals, {fastest}", lambda _: _rates(word, fastest)
@@ -66,23 +73,23 @@ def _rates(word: str, fastest: str) -> tuple[float, float]:
 
 def _medians(word: str, wanted: tuple[str, ...], rounds: int) -> dict[str, float]:
     chosen, documented = configuration(word), interfaces(word)
-    ways = {OURS: load(chosen.backend).build} | {name: documented[name] for name in wanted or documented}
+    builders = {OURS: load(chosen.backend).build} | {name: documented[name] for name in wanted or documented}
     order = Order(chosen.settings, SEED)
     problems = [problem_of(KIND, text) for text in texts(SET)[:PUZZLES]]
-    names = list(ways)
+    names = list(builders)
     spans: dict[str, list[float]] = {name: [] for name in names}
     for at, problem in enumerate([*problems[:WARM_UPS], *problems * rounds]):
-        for name in names[at % len(names) :] + names[: at % len(names)]:  # nobody always comes first
-            spans[name].append(_span(ways[name], problem, order))
+        for name in names[at % len(names) :] + names[: at % len(names)]:  # Rotates the order.
+            spans[name].append(_span(builders[name], problem, order))
     return {name: median(found[WARM_UPS:]) for name, found in spans.items()}
 
 
 def _span(build: Build, problem: Problem, order: Order) -> float:
-    fresh = Problem(problem.rules, problem.givens)  # which keeps nothing that another build found out
+    fresh = Problem(problem.rules, problem.givens)  # Without the cached values of another build.
     started = time.perf_counter()
     model = build(fresh, order)
     span = time.perf_counter() - started
-    del model  # what it takes to free it is no build's
+    del model  # Not part of the build time.
     return span
 
 

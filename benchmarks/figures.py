@@ -1,4 +1,4 @@
-"""The figures, and how each is measured."""
+"""All figures, and how each is measured."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from benchmarks.pairs import Contest, Figure, Side, in_turns
 from benchmarks.services import Services
 
 CONFIGURATIONS = ("cp-sat:workers=1", "cp-min-size", "scip")
-PACE_REPEATS = 2
+PACE_REPEATS = 2  # Repeats of the run that estimates how many repeats fill the requested seconds.
 PUZZLES = 100_000
-MOST_MIB = 200
+MOST_MIB = 200  # The largest peak memory of the loader.
 
 
 def figures(seconds: float, services: Services | None, puzzles: int = PUZZLES) -> Iterator[Figure]:
-    """Every figure that can be measured here."""
+    """Yield every figure that can be measured here."""
     for word in CONFIGURATIONS:
         contest = partial(_pipeline, seconds, word, None)
         yield Figure(f"pipeline / bare loop, embedded, {word}", "runs/s", 0.90, contest)
@@ -48,7 +48,7 @@ def _pipeline(seconds: float, word: str, services: Services | None) -> Contest:
 
 
 def _plain(seconds: float, services: Services) -> Contest:
-    """Each side runs for about as long; so many more runs for ours."""
+    """Both sides run for about the same time, so the faster pipeline gets more runs."""
     word, name = "cp-min-size", "easy"
     pace = bare.rate(word, name, 10 * PACE_REPEATS)
     mine, plain = _repeats(seconds, pace, name), _repeats(seconds, pace / 3, name)
@@ -81,11 +81,11 @@ def _load(how: str, puzzles: int, services: Services | None) -> float:
         url = services.database if services else f"sqlite:///{folder}/loading.db"
         rate, peak_mib = loading.measured(how, url, path)
     if how == "loader" and peak_mib > MOST_MIB:
-        raise RuntimeError(f"loading took {peak_mib:.0f} MiB, {MOST_MIB} at most are wanted")
+        raise RuntimeError(f"loading used {peak_mib:.0f} MiB, expected at most {MOST_MIB} MiB")
     return rate
 
 
 def _starting(seconds: float) -> Contest:
-    each = seconds / 6  # enough for the mean of a process that takes a tenth of a second
+    each = seconds / 6  # A start takes about 0.1 s, so this is enough for a mean.
     ours = Side("scheduler --help", partial(starting.rate, starting.HELP, each))
     return in_turns(ours, Side("python -c pass", partial(starting.rate, starting.NOTHING, each)))

@@ -1,9 +1,10 @@
-"""How a rule is told: every backend in each way that it can be told, on the same puzzles in one batch.
+"""Formulations: every backend with each of its encodings of cages, on the same puzzles in one batch.
 
-``python -m benchmarks.formulations PUZZLES SECONDS`` prints the table of docs/formulations.md: how many of the first
-kakuros, and of the first killers of the kind that newspapers print, were solved within the limit, the CPU seconds spent
-on them all, and how many times as much the backend spends on sums as on sets. A run that was stopped counts with what
-it had used: where that was so of one way only, the ratio has a bound, and where it was so of both, nothing is said.
+``python -m benchmarks.formulations PUZZLES SECONDS`` prints the table of docs/formulations.md. The puzzles are the
+first kakuros, and the first killers of the kind that newspapers print. The columns are the number solved within the
+limit, the CPU seconds of all runs, and the ratio of the CPU seconds with sums to those with sets. A stopped run counts
+with the CPU seconds it used: the ratio is a bound when runs of one encoding were stopped, and missing when runs of both
+were.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from cagematch.workers.backends import BACKENDS, load, version
 from cagematch.workers.configurations import configuration, configurations
 
 KINDS = ("kakuro", "killer")
-PRINTED = '{"id":"techatonic'  # those that a MIP solver is no match for would take it all its time
-ONE_CORE = {"cp-sat": "workers=1,"}
+PRINTED = '{"id":"techatonic'  # Starts the lines of newspaper killers; MIP solvers time out on the others.
+ONE_CORE = {"cp-sat": "workers=1,"}  # The parameters that make a backend use one core.
 
 
 @dataclass(slots=True)
 class Spent:
-    """What a configuration came to on a set."""
+    """The totals of a configuration on a set."""
 
     runs: int = 0
     solved: int = 0
@@ -39,7 +40,7 @@ class Spent:
     cpu_s: float = 0.0
 
     def add(self, answer: Answer, stop: Stop, cpu_s: float | None) -> None:
-        """Count one run more."""
+        """Add one run."""
         self.runs += 1
         self.solved += answer is Answer.SOLUTION and stop is Stop.FINISHED
         self.stopped |= stop is not Stop.FINISHED
@@ -49,20 +50,20 @@ class Spent:
         return f"{self.solved} of {self.runs}, {self.cpu_s:.2g} s"
 
 
-Figures = dict[tuple[str, str], Spent]  # by configuration and kind
+Figures = dict[tuple[str, str], Spent]  # By configuration and kind.
 
 
 def words() -> Iterator[str]:
-    """Each installed backend, with a sweep of the parameters that say how a rule is told."""
+    """Yield each installed backend with a sweep of its encodings."""
     for name in BACKENDS:
         if version(name) and "cages" in load(name).PARAMETERS:
             encodings = "encoding=*," if "encoding" in load(name).PARAMETERS else ""
             yield f"{name}:{ONE_CORE.get(name, '')}{encodings}cages=*"
 
 
-def measured(spelled: list[str], puzzles: int, seconds: int) -> Figures:
-    """Submit one batch, and add up its runs."""
-    solvers = [argument for word in spelled for argument in ("-s", word)]
+def measured(sweeps: list[str], puzzles: int, seconds: int) -> Figures:
+    """Submit one batch, and return the totals of its runs."""
+    solvers = [argument for word in sweeps for argument in ("-s", word)]
     found: Figures = defaultdict(Spent)
     with TemporaryDirectory() as folder:
         printed = [line for line in shipped_sets()["killer"].read_text().splitlines() if line.startswith(PRINTED)]
@@ -72,22 +73,22 @@ def measured(spelled: list[str], puzzles: int, seconds: int) -> Figures:
         )
         engine = create_engine(f"sqlite:///{folder}/scheduler.db")
         with engine.connect() as connection:
-            told = select(StoredConfiguration.text, StoredPuzzle.kind, Run.answer, Run.stop, Run.cpu_s)
+            query = select(StoredConfiguration.text, StoredPuzzle.kind, Run.answer, Run.stop, Run.cpu_s)
             for text, kind, answer, stop, cpu_s in connection.execute(
-                told.join_from(Run, StoredConfiguration).join(StoredPuzzle)
+                query.join_from(Run, StoredConfiguration).join(StoredPuzzle)
             ):
                 found[text, kind].add(answer, stop, cpu_s)
         engine.dispose()
     return found
 
 
-def lines(spelled: list[str], found: Figures) -> Iterator[str]:
-    """A row of the table for each backend and encoding."""
+def lines(sweeps: list[str], found: Figures) -> Iterator[str]:
+    """Yield the table, with a row for each backend and encoding."""
     yield "| configuration | " + " | ".join(f"{kind}, `sum` | `sets` | `sum` / `sets`" for kind in KINDS) + " |"
     yield "|---" * (1 + 3 * len(KINDS)) + "|"
-    for plain in (one for one in configurations(spelled) if one.settings["cages"] == "sum"):
-        joint = "," if ":" in plain.text else ":"
-        sets = configuration(f"{plain.text}{joint}cages=sets").text
+    for plain in (one for one in configurations(sweeps) if one.settings["cages"] == "sum"):
+        separator = "," if ":" in plain.text else ":"
+        sets = configuration(f"{plain.text}{separator}cages=sets").text
         cells = [cell for kind in KINDS for cell in _cells(found[plain.text, kind], found[sets, kind])]
         yield f"| `{plain.text}` | " + " | ".join(cells) + " |"
 
@@ -100,5 +101,5 @@ def _cells(plain: Spent, sets: Spent) -> tuple[str, str, str]:
 
 
 if __name__ == "__main__":
-    asked = list(words())
-    print("\n".join(lines(asked, measured(asked, int(sys.argv[1]), int(sys.argv[2])))))
+    sweeps = list(words())
+    print("\n".join(lines(sweeps, measured(sweeps, int(sys.argv[1]), int(sys.argv[2])))))

@@ -1,6 +1,6 @@
-"""Loading: many puzzles through the loader, and the same rows through the driver's own executemany.
+"""Loading: many puzzles with the loader, and the same rows with the driver's own ``executemany``.
 
-``python -m benchmarks.loading loader|bare URL FILE`` prints puzzles per second and the peak of resident memory (MiB).
+``python -m benchmarks.loading loader|bare URL FILE`` prints puzzles per second and the peak resident memory in MiB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DIGITS = "123456789"
 
 
 def write_puzzles(path: Path, count: int) -> None:
-    """As many different puzzles, one a line: the hard ones with their digits renamed."""
+    """Write ``count`` different puzzles, one per line: the hard ones with permuted digits."""
     shuffled, known, hard = random.Random(0), dict[str, None](), texts("hard")
     while len(known) < count:
         names = "".join(shuffled.sample(DIGITS, 9))
@@ -36,7 +36,7 @@ def write_puzzles(path: Path, count: int) -> None:
 
 
 def measured(how: str, url: str, path: Path) -> tuple[float, float]:
-    """Puzzles per second, and MiB at the peak, of a process of its own on an empty database."""
+    """Return puzzles per second and peak MiB of a new process on an empty database."""
     engine = open_engine(url)
     upgrade(engine)
     engine.dispose()
@@ -54,7 +54,7 @@ def _loader(engine: Engine, path: Path) -> float:
 
 
 def _bare(engine: Engine, path: Path) -> float:
-    """Only the inserts are timed: what they insert is there before."""
+    """Time the inserts only; their rows are prepared before."""
     loaded = load(find_source(str(path)), KIND, None, skip_invalid=False)
     puzzles, entries = _rows(loaded)
     mark = "?" if engine.dialect.name == "sqlite" else "%s"
@@ -77,12 +77,12 @@ def _rows(loaded: Loaded) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 def _peak_mib() -> float:
-    """Of this program; what getrusage tells begins with the peak of the process that started it."""
+    """The peak of this process; ``getrusage`` would start with the peak of its parent."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 if __name__ == "__main__":
     _, chosen, address, file = sys.argv
-    told = (_loader if chosen == "loader" else _bare)(open_engine(address), Path(file))
-    print(f"{told:.0f} {_peak_mib():.0f}")
+    measured_rate = (_loader if chosen == "loader" else _bare)(open_engine(address), Path(file))
+    print(f"{measured_rate:.0f} {_peak_mib():.0f}")

@@ -1,4 +1,4 @@
-"""Figures: two ways of doing the same, measured in turns, and how the one stands to the other."""
+"""Figures: two ways to do the same work, measured in turns, and the ratio of their rates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One way: the command that does it, and a function that does it and returns its rate."""
+    """One way: its command, and a function that runs it and returns its rate."""
 
     command: str
     rate: Callable[[], float]
@@ -18,7 +18,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Both ways: their commands, and a function that does both for the pair of a number and returns their rates."""
+    """Both ways: their commands, and a function from the number of a pair to both rates."""
 
     ours: str
     theirs: str
@@ -26,15 +26,21 @@ class Contest:
 
 
 def in_turns(ours: Side, theirs: Side) -> Contest:
-    """One after the other."""
+    """Return a contest that runs one side after the other."""
     return Contest(ours.command, theirs.command, lambda _: (ours.rate(), theirs.rate()))
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is compared and what is wanted. ``contest``: between what, made once the machine's pace is known.
+    """A comparison and its target.
 
-    The ratio is ours over theirs; for ``at_most`` it is theirs over ours, so many times as long.
+    Parameters
+    ----------
+    contest
+        Creates both sides. It may first measure how fast the machine is.
+    at_most
+        Whether the ratio is theirs over ours, a ratio of times, and ``target`` is its maximum. By default the ratio is
+        ours over theirs, and ``target`` is its minimum.
     """
 
     name: str
@@ -46,7 +52,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rates of every pair."""
+    """A figure with the rates of every pair."""
 
     figure: Figure
     commands: tuple[str, str]
@@ -54,7 +60,7 @@ class Result:
 
     @property
     def ratios(self) -> list[float]:
-        """One a pair, lowest first."""
+        """The ratio of each pair, lowest first."""
         most = self.figure.at_most
         return sorted(theirs / ours if most else ours / theirs for ours, theirs in self.pairs)
 
@@ -66,9 +72,9 @@ class Result:
 
     def __str__(self) -> str:
         figure, ratios = self.figure, self.ratios
-        wanted = f"{'at most' if figure.at_most else 'at least'} {figure.target:g}"
+        target = f"{'at most' if figure.at_most else 'at least'} {figure.target:g}"
         verdict = "reached" if self.reached else "MISSED"
-        lines = [f"{figure.name}: {median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f}); {wanted}: {verdict}"]
+        lines = [f"{figure.name}: {median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f}); {target}: {verdict}"]
         for which, command in enumerate(self.commands):
             rates = [pair[which] for pair in self.pairs]
             lines.append(f"    {median(rates):10,.1f} {figure.unit}   {command}")
@@ -76,7 +82,7 @@ class Result:
 
 
 def measure(figure: Figure, pairs: int) -> Result:
-    """Ours, theirs, ours, theirs, …"""
+    """Run both sides of a figure in turns, ``pairs`` times."""
     contest = figure.contest()
     return Result(figure, (contest.ours, contest.theirs), tuple(_turns(figure, contest, pairs)))
 
@@ -84,6 +90,6 @@ def measure(figure: Figure, pairs: int) -> Result:
 def _turns(figure: Figure, contest: Contest, pairs: int) -> Iterator[tuple[float, float]]:
     for pair in range(pairs):
         rates = contest.rates(pair)
-        told = f"{rates[0]:,.1f} and {rates[1]:,.1f} {figure.unit}"
-        print(f"  {figure.name}, pair {pair + 1} of {pairs}: {told}", file=sys.stderr, flush=True)
+        rates_text = f"{rates[0]:,.1f} and {rates[1]:,.1f} {figure.unit}"
+        print(f"  {figure.name}, pair {pair + 1} of {pairs}: {rates_text}", file=sys.stderr, flush=True)
         yield rates

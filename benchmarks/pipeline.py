@@ -1,4 +1,4 @@
-"""The pipeline: the command ``scheduler submit`` as a user types it, measured from what the database then holds.
+"""The pipeline: ``scheduler submit`` as a user runs it, measured from the rows in the database.
 
 python -m benchmarks.pipeline embedded|distributed CONFIG SET REPEATS
 """
@@ -22,12 +22,12 @@ from cagematch.problems.outcome import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEDULER = [sys.executable, "-c", "from cagematch.scheduler.cli import main; main()"]
-START_S = 60.0
-LOOK_S = 1.0
+START_S = 60.0  # Seconds for a worker to start or stop.
+POLL_S = 1.0  # Seconds between two queries for the state of a batch.
 
 
 def embedded(word: str, name: str, repeats: int) -> float:
-    """Runs per second of a submit with nothing else running."""
+    """Return runs per second of an embedded submit."""
     with TemporaryDirectory() as folder:
         scheduler(folder, {}, "submit", name, "-s", word, "--repeat", str(repeats))
         engine = create_engine(f"sqlite:///{folder}/scheduler.db")
@@ -35,19 +35,25 @@ def embedded(word: str, name: str, repeats: int) -> float:
 
 
 def distributed(services: Services, word: str, name: str, repeats: int) -> float:
-    """Runs per second of a submit to a worker process, through Redis and PostgreSQL."""
+    """Return runs per second of a submit to a worker process, through Redis and PostgreSQL."""
     with TemporaryDirectory() as folder, services.fresh():
         scheduler(folder, services.environment, "db", "upgrade")
         engine = create_engine(services.database)
         with _worker(folder, services, engine):
             scheduler(folder, services.environment, "submit", name, "-s", word, "--repeat", str(repeats))
             while _state(engine) is BatchState.ACTIVE:
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
             return stored_rate(engine)
 
 
 def scheduler(folder: str, more: dict[str, str], *arguments: str) -> None:
-    """Run the command in a folder; raise with its words when it fails."""
+    """Run the command in a folder.
+
+    Raises
+    ------
+    RuntimeError
+        The command failed; the message contains its standard error.
+    """
     command = [*SCHEDULER, *arguments]
     ran = subprocess.run(
         command, cwd=folder, env=environment(folder, more), capture_output=True, text=True, check=False
@@ -57,14 +63,20 @@ def scheduler(folder: str, more: dict[str, str], *arguments: str) -> None:
 
 
 def environment(folder: str, more: dict[str, str]) -> dict[str, str]:
-    """Ours, with the project importable and core locks that nobody else holds."""
+    """Return our environment, with the project importable and separate core locks."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CAGEMATCH_")}
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return kept | {"PYTHONPATH": path, "CAGEMATCH_LOCKS": f"{folder}/locks"} | more
 
 
 def stored_rate(engine: Engine) -> float:
-    """Runs per second from the first run's start to the last commit; raise when a run was not solved."""
+    """Return runs per second from the first run's start to the last commit.
+
+    Raises
+    ------
+    RuntimeError
+        A run is missing or was not solved.
+    """
     with engine.connect() as connection:
         right = func.count().filter(Run.answer == Answer.SOLUTION, Run.holds.is_(True))
         runs, solved, start = connection.execute(
@@ -73,7 +85,7 @@ def stored_rate(engine: Engine) -> float:
         wanted, end = connection.execute(select(Batch.puzzles * Batch.repeats, Batch.finished_at)).one()
     engine.dispose()
     if end is None or not runs == solved == wanted:
-        raise RuntimeError(f"{wanted} runs were asked for, {runs} stored, {solved} solved: no figure")
+        raise RuntimeError(f"found {runs} runs, {solved} of them solved; expected {wanted} solved runs")
     return float(runs / (end - start))
 
 
@@ -102,10 +114,10 @@ def _wait_for_worker(engine: Engine, process: subprocess.Popen[bytes]) -> None:
     while time.monotonic() < deadline and process.poll() is None:
         with engine.connect() as connection:
             if connection.scalar(select(func.count()).select_from(Worker)):
-                time.sleep(LOOK_S)  # from its row to its subscription
+                time.sleep(POLL_S)  # The worker subscribes to its queues after it registers.
                 return
         time.sleep(0.1)
-    raise RuntimeError("the worker did not start")
+    raise RuntimeError(f"the worker did not start within {START_S:g} s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The obvious way: one message per run, prefork, one INSERT and commit each; nothing verified, limited or repeated.
+"""Plain Celery: one message, INSERT and commit per run in prefork workers, without checks, limits or retries.
 
 ``python -m benchmarks.plain_celery CONFIG SET REPEATS``; its worker is
-``celery -A benchmarks.plain_celery worker --pool prefork`` with CAGEMATCH_BROKER_URL and CAGEMATCH_DATABASE_URL set.
+``celery -A benchmarks.plain_celery worker --pool prefork`` with CAGEMATCH_BROKER_URL and CAGEMATCH_DATABASE_URL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import psycopg
 from celery import Celery, signals
 
 from benchmarks.bare import KIND, LIMIT_S, texts
-from benchmarks.pipeline import LOOK_S, START_S, environment
+from benchmarks.pipeline import POLL_S, START_S, environment
 from benchmarks.services import Services, find_services
 from cagematch.workers.configurations import configuration
 from cagematch.workers.machine.topology import usable_cores
@@ -30,7 +30,7 @@ TABLE = "CREATE TABLE plain (configuration text, puzzle text, repeat int, answer
 wall_s float, stored float)"
 INSERT = "INSERT INTO plain VALUES (%s, %s, %s, %s, %s, %s, %s, extract(epoch from clock_timestamp()))"
 WARM_UP = "cp-min-size"
-READY = "ready"
+READY = "ready"  # The file that a worker creates when it is ready.
 
 app = Celery("plain", broker=os.environ.get("CAGEMATCH_BROKER_URL"))
 app.conf.task_ignore_result = True
@@ -48,7 +48,7 @@ def _connect(url: str) -> psycopg.Connection[tuple[float, ...]]:
 
 @signals.worker_process_init.connect  # type: ignore[untyped-decorator]
 def _warm_up(**_: object) -> None:
-    """Start-up is no part of the figure: the libraries are there when the first message comes."""
+    """Import the libraries before the first message, as start-up is not part of the figure."""
     measure(_configuration(WARM_UP), problem_of(KIND, texts("easy")[0]), 0, LIMIT_S)
     _database()
 
@@ -68,7 +68,13 @@ def solve(word: str, text: str, repeat: int) -> None:
 
 
 def rate(services: Services, word: str, name: str, repeats: int) -> float:
-    """Runs per second from the first run's start to the last commit."""
+    """Return runs per second from the first run's start to the last commit.
+
+    Raises
+    ------
+    RuntimeError
+        The worker does not start, or ends before the last run.
+    """
     puzzles = texts(name)
     with TemporaryDirectory() as folder, services.fresh(), _connect(services.database) as connection:
         connection.autocommit = True
@@ -81,8 +87,8 @@ def rate(services: Services, word: str, name: str, repeats: int) -> float:
             runs = repeats * len(puzzles)
             while connection.execute("SELECT count(*) FROM plain").fetchone() != (runs,):
                 if worker.poll() is not None:
-                    raise RuntimeError("the plain worker ended by itself")
-                time.sleep(LOOK_S)
+                    raise RuntimeError(f"the worker ended with exit code {worker.returncode} before the last run")
+                time.sleep(POLL_S)
         span = connection.execute("SELECT max(stored) - min(began) FROM plain").fetchone()
     return runs / span[0] if span else 0.0
 
@@ -103,11 +109,11 @@ def _worker(folder: str, services: Services) -> Iterator[subprocess.Popen[bytes]
             process.wait(timeout=START_S)
 
 
-def _wait_for(sign: Path, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(ready: Path, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_S
-    while not sign.exists():
+    while not ready.exists():
         if time.monotonic() > deadline or process.poll() is not None:
-            raise RuntimeError("the plain worker did not start")
+            raise RuntimeError(f"the worker did not start within {START_S:g} s")
         time.sleep(0.1)
 
 

@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL for the figures that need them: a database of our own, made anew for each measurement."""
+"""Redis and PostgreSQL for the figures that need them: separate databases, created for each measurement."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sqlalchemy.exc import OperationalError
 REDIS = "redis://127.0.0.1:6379/9"
 POSTGRESQL = "postgresql+psycopg://postgres@127.0.0.1:5432/test"
 OWN_DATABASE = "cagematch_benchmark"
-OWN_NUMBER = 13  # of the Redis database
-MARKER = "cagematch:benchmark"  # a key that says it is ours to clear
+OWN_NUMBER = 13  # The number of our Redis database.
+MARKER = "cagematch:benchmark"  # A key that marks the Redis database as one that the benchmarks may clear.
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Addresses of a broker and a database that hold nothing but ours."""
+    """The addresses of a broker and a database for benchmarks only."""
 
     broker: str
     database: str
@@ -29,12 +29,12 @@ class Services:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells the commands to use them."""
+        """The variables with which the commands use them."""
         return {"CAGEMATCH_BROKER_URL": self.broker, "CAGEMATCH_DATABASE_URL": self.database}
 
     @contextmanager
     def fresh(self) -> Iterator[None]:
-        """Both empty at the start, and gone at the end."""
+        """Create both empty, and remove them at the end of the block."""
         self._clear()
         redis.Redis.from_url(self.broker).set(MARKER, "1")
         _administer(f"CREATE DATABASE {OWN_DATABASE}")
@@ -49,22 +49,28 @@ class Services:
 
 
 def find_services() -> Services | None:
-    """Ours, on the servers that the tests use; None where one of them does not answer.
+    """Return databases on the servers of the tests, None where one of them does not answer.
 
-    Raises SystemExit when the Redis database with our number holds something of somebody else's.
+    Raises
+    ------
+    SystemExit
+        The Redis database contains keys of another program.
     """
     broker = make_url(os.environ.get("CAGEMATCH_TEST_REDIS_URL", REDIS)).set(database=str(OWN_NUMBER))
     address = broker.render_as_string(hide_password=False)
     try:
-        told = redis.Redis.from_url(address).info("server")["redis_version"]
-        strange = redis.Redis.from_url(address).dbsize() and not redis.Redis.from_url(address).exists(MARKER)
+        redis_version = redis.Redis.from_url(address).info("server")["redis_version"]
+        foreign = redis.Redis.from_url(address).dbsize() and not redis.Redis.from_url(address).exists(MARKER)
         server = _administer("SHOW server_version")
     except (RedisError, OperationalError):
         return None
-    if strange:
-        raise SystemExit(f"Redis database {OWN_NUMBER} is somebody else's; the benchmark would clear it")
+    if foreign:
+        raise SystemExit(
+            f"Redis database {OWN_NUMBER} contains keys of another program, which the benchmark would delete; "
+            "set CAGEMATCH_TEST_REDIS_URL to another server"
+        )
     database = make_url(_server()).set(database=OWN_DATABASE).render_as_string(hide_password=False)
-    return Services(address, database, f"Redis {told}, PostgreSQL {server.split()[0]}")
+    return Services(address, database, f"Redis {redis_version}, PostgreSQL {server.split()[0]}")
 
 
 def _server() -> str:

@@ -1,4 +1,4 @@
-"""Starting: ``scheduler --help`` beside a Python that does nothing."""
+"""Starting: ``scheduler --help`` compared with a Python that does nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ NOTHING = [sys.executable, "-c", "pass"]
 
 
 def rate(command: list[str], seconds: float) -> float:
-    """Starts per second, one after another."""
+    """Return starts per second, one after another.
+
+    Raises
+    ------
+    CalledProcessError
+        The command fails.
+    """
     settings = environment(str(Path.cwd()), {})
     starts, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds or not starts:

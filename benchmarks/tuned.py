@@ -1,7 +1,7 @@
-"""The preset cp-sat-fast beside CP-SAT with four workers and with one: whole runs, build and solve.
+"""The preset cp-sat-fast compared with CP-SAT with four workers and with one: whole runs, build and solve.
 
 ``python -m benchmarks.tuned hard|FILE REPEATS`` prints the median and 99th percentile of each configuration over the
-puzzles, whose times are the medians of their runs: what else the machine did in a run is not the time of a puzzle.
+puzzles. The time of a puzzle is the median of its runs, so a disturbed run does not count.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ from cagematch.workers.configurations import Configuration, configuration
 from cagematch.workers.sandbox.solving import measure, problem_of
 
 PRESET = "cp-sat-fast"
-WANTED = {"cp-sat": 2.0, "cp-sat:workers=1": 1.3}  # how many times as long these take
+# The configurations to compare with, and how many times as long each must take.
+TARGETS = {"cp-sat": 2.0, "cp-sat:workers=1": 1.3}
 HARDEST = str(Path(__file__).with_name("hardest.txt"))
-SETS = {"hard": 5, HARDEST: 3}  # and how often a pair runs each puzzle
+SETS = {"hard": 5, HARDEST: 3}  # By set: how often a pair runs each puzzle.
 SHARES = {"median": 0.5, "99th percentile": 0.99}
-LIMIT_S = 60.0
+LIMIT_S = 60.0  # Time limit of a run, in seconds.
 
 
 def figures() -> Iterator[Figure]:
+    """Yield a figure for every set, configuration and statistic."""
     for name in SETS:
-        for rival, wanted in WANTED.items():
-            for told, share in SHARES.items():
-                title = f"tuned, {rival} / {PRESET}, {Path(name).stem}, {told}"
-                yield Figure(title, "runs/s", wanted, partial(_contest, name, rival, share))
+        for rival, target in TARGETS.items():
+            for statistic, share in SHARES.items():
+                title = f"tuned, {rival} / {PRESET}, {Path(name).stem}, {statistic}"
+                yield Figure(title, "runs/s", target, partial(_contest, name, rival, share))
 
 
 def _contest(name: str, rival: str, share: float) -> Contest:
@@ -46,23 +48,29 @@ def _contest(name: str, rival: str, share: float) -> Contest:
 
 
 @cache
-def times(name: str, repeats: int, pair: int) -> dict[str, list[float]]:  # noqa: ARG001 - measured anew for each pair
-    """Seconds of each puzzle in each configuration, whose runs were taken in turns in a process of their own."""
+def times(name: str, repeats: int, pair: int) -> dict[str, list[float]]:  # noqa: ARG001 - a key of the cache
+    """Return the seconds of each puzzle by configuration, measured in turns in a new process.
+
+    Raises
+    ------
+    RuntimeError
+        A run did not solve its puzzle.
+    """
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_times, name, repeats).result()
 
 
 def _times(name: str, repeats: int) -> dict[str, list[float]]:
-    chosen = {word: configuration(word) for word in (PRESET, *WANTED)}
+    chosen = {word: configuration(word) for word in (PRESET, *TARGETS)}
     problems = [problem_of(KIND, text) for text in texts(name)]
     for problem in problems[:WARM_UPS]:
         _runs(chosen, problem, 0)
     runs = [[_runs(chosen, problem, seed) for problem in problems] for seed in range(repeats)]
-    return {word: [median(run[word] for run in of_one) for of_one in zip(*runs, strict=True)] for word in chosen}
+    return {word: [median(run[word] for run in of_puzzle) for of_puzzle in zip(*runs, strict=True)] for word in chosen}
 
 
 def _runs(chosen: dict[str, Configuration], problem: Problem, seed: int) -> dict[str, float]:
-    """Seconds of one run in each configuration."""
+    """Seconds of one run by configuration."""
     found = {word: measure(configured, problem, seed, LIMIT_S) for word, configured in chosen.items()}
     for word, run in found.items():
         if run.assignment is None or not problem.is_solution(run.assignment):

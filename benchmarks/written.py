@@ -1,4 +1,4 @@
-"""The results that are committed: one section for everything, and one for each ``--only`` measured since."""
+"""The committed results: one section for all figures, and one for each later run with ``--only``."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ is newer than the first section and replaces its values.
 MARK = "\n## "
 
 
-def write(only: str, command: str, told: str, path: Path = RESULTS) -> None:
-    """Replace the section of these figures, or all sections by one for everything."""
+def write(only: str, command: str, output: str, path: Path = RESULTS) -> None:
+    """Replace the section of the figures ``only``, or all sections when ``only`` is empty."""
     title = f"`{only}`" if only else EVERYTHING
     kept = {} if not only else sections(path)
-    kept[title] = f"{command}\n\n```text\n{told}\n```"
+    kept[title] = f"{command}\n\n```text\n{output}\n```"
     body = "".join(f"{MARK}{name}\n\n{text}\n" for name, text in kept.items())
     path.write_text(HEAD + body, encoding="utf-8")
 
 
 def sections(path: Path) -> dict[str, str]:
-    """What stands there, by title."""
+    """Return the sections of a file, by title."""
     _, *found = path.read_text(encoding="utf-8").split(MARK)
-    parted = (section.partition("\n") for section in found)
-    return {title: text.strip() for title, _, text in parted}
+    parts = (section.partition("\n") for section in found)
+    return {title: text.strip() for title, _, text in parts}

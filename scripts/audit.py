@@ -1,9 +1,9 @@
-"""Look up the libraries of a lock in the lists of known vulnerabilities. Exit code 1 when one of them has any.
+"""Check the libraries of a lock file for known vulnerabilities. The exit code is 1 when one is found.
 
     python scripts/audit.py requirements-dev.lock
 
-PyPI is asked, and OSV where PyPI does not tell. Where neither can be reached this is said and is no failure: it says
-nothing about the libraries. Everything else that stops pip-audit is one.
+The script queries PyPI, then OSV if PyPI does not answer. If neither can be reached, it prints a note and exits with 0.
+Every other failure of pip-audit is a failure of the script.
 """
 
 # ruff: noqa: T201
@@ -16,12 +16,13 @@ import sys
 from typing import Any
 
 SERVICES = ("pypi", "osv")
+# Parts of pip-audit's error message when a service cannot be reached.
 UNREACHABLE = ("ConnectionError", "Timeout", "network may be blocking", "HTTPError")
 COMMAND = "-m pip_audit --disable-pip --require-hashes --progress-spinner off --format json"
 
 
 def main(lock: str) -> int:
-    """Ask one service after the other until one answers."""
+    """Query one service after the other until one answers; return the exit code."""
     for service in SERVICES:
         words = [sys.executable, *COMMAND.split(), "--vulnerability-service", service, "--requirement", lock]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -34,21 +35,21 @@ def main(lock: str) -> int:
             continue
         if any("vulns" in library for library in found):
             return judge(found, service)
-    print(f"audit: neither of {', '.join(SERVICES)} can be reached from here; the libraries were NOT looked up")
+    print(f"audit: {' and '.join(SERVICES)} cannot be reached; the libraries were NOT checked")
     return 0
 
 
 def judge(found: list[dict[str, Any]], service: str) -> int:
-    """Tell what a service knows of the libraries."""
-    holes = [(library, hole) for library in found for hole in library.get("vulns", ())]
-    for library, hole in holes:
-        mended = ", ".join(hole["fix_versions"]) or "no version yet"
-        print(f"audit: {library['name']} {library['version']}: {hole['id']}, mended in {mended}")
+    """Print the vulnerabilities that a service lists, and return the exit code."""
+    listed = [(library, entry) for library in found for entry in library.get("vulns", ())]
+    for library, entry in listed:
+        fixed = ", ".join(entry["fix_versions"]) or "no version yet"
+        print(f"audit: {library['name']} {library['version']}: {entry['id']}, fixed in {fixed}")
     unknown = [library["name"] for library in found if "vulns" not in library]
     if unknown:
-        print(f"audit: {service} does not know {', '.join(unknown)}")
-    print(f"audit: {len(found) - len(unknown)} libraries looked up at {service}, {len(holes)} vulnerabilities")
-    return 1 if holes else 0
+        print(f"audit: {service} does not list {', '.join(unknown)}")
+    print(f"audit: {len(found) - len(unknown)} libraries checked with {service}, {len(listed)} vulnerabilities")
+    return 1 if listed else 0
 
 
 if __name__ == "__main__":

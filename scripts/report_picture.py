@@ -1,6 +1,8 @@
-"""Draw ``scheduler report`` as it looks on a terminal into an SVG file: ``scripts/report_picture.py docs/report.svg``.
+"""Draw the output of ``scheduler report`` on a terminal as an SVG file.
 
-It reports what the database of the working folder holds; run ``make demo`` first.
+    python scripts/report_picture.py docs/report.svg
+
+The report is about the database of the working folder, so run ``make demo`` first.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from cagematch.scheduler.reports.scope import scope
 from cagematch.scheduler.reports.table import show
 from cagematch.workers.connections import find_connections
 
-FONT = re.compile(r"@font-face\s*{.*?}", re.DOTALL)  # they name a host elsewhere; a reader's own monospace does
+# Web fonts, which a picture should not download; the viewer's monospace font replaces them.
+FONT = re.compile(r"@font-face\s*{.*?}", re.DOTALL)
 
 
 def main(target: str) -> None:
-    """Write the picture."""
+    """Write the picture to ``target``."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False)
     with reading(open_engine(find_connections().database)) as connection:
         covered = scope(connection, [])

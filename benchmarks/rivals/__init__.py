@@ -1,8 +1,8 @@
-"""Rivals of our builds: the same formulation, told to the library directly through an interface that it documents.
+"""Rivals of our builds: the same formulation, passed directly to an interface that the library documents.
 
-A module here has ``interfaces(backend)``: what documentation calls an interface, and a function that builds through it
-what the backend's ``build`` builds, with all that one new puzzle needs, out of what does not depend on the puzzle: the
-library's model or solver, and what else is needed to read its answer.
+Each module has ``interfaces(backend)``, which maps the documented name of an interface to a build function. The
+function takes a puzzle and builds the same as the backend's ``build``: the library's model or solver, and the data
+needed to read its answer. Only what does not depend on the puzzle may be cached.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cagematch.workers.configurations import configuration
 
 Build = Callable[[Problem, Order], Any]
 LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")
+# By configuration: the module here that builds the same.
 RIVALS: dict[str, str] = {
     **dict.fromkeys(("cp-sat", "cp-sat:encoding=bool"), "cp_sat"),
     **dict.fromkeys(LINEAR, "linear"),
@@ -30,7 +31,13 @@ RIVALS: dict[str, str] = {
 
 
 def interfaces(word: str) -> dict[str, Build]:
-    """The documented ways to build what a configuration builds."""
+    """Return the documented interfaces for what a configuration builds.
+
+    Raises
+    ------
+    ConfigurationError
+        The configuration is unknown.
+    """
     backend = configuration(word).backend
     found: dict[str, Build] = import_module(f"benchmarks.rivals.{RIVALS[word]}").interfaces(load(backend))
     return found

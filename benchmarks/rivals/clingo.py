@@ -31,6 +31,7 @@ class Ground(NamedTuple):
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     return {"Backend.add_weight_rule": rules_at_once, "load_aspif": file, "add and ground": text}
 
 
@@ -48,7 +49,7 @@ def rules_at_once(problem: Problem, order: Order) -> Any:
 
 
 def file(problem: Problem, order: Order) -> Any:
-    """``Control.load_aspif`` of what ``clingo --mode=gringo`` wrote; its atoms have other numbers than ours."""
+    """``Control.load_aspif`` of the output of ``clingo --mode=gringo``, which numbers the atoms differently."""
     control, encoding, ground = _control(order), direct(problem.rules), _ground(problem.rules)
     control.load_aspif([ground.path])
     with control.backend() as backend:
@@ -74,7 +75,7 @@ def _control(order: Order) -> Any:
 
 @lru_cache
 def _bodies(rules: Rules) -> list[tuple[list[int], list[tuple[int, int]]]]:
-    """What may not hold of each row: that no atom does, that two do."""
+    """The forbidden bodies of each row: no atom holds; two atoms hold."""
     return [([-a - 1 for a in row.atoms], [(a + 1, 1) for a in row.atoms]) for row in direct(rules).rows]
 
 
@@ -92,7 +93,7 @@ def _ground(rules: Rules) -> Ground:
     source, path = Path(folder.name, "rules.lp"), Path(folder.name, "rules.aspif")
     source.write_text(_text(rules), encoding="utf-8")
     command = [sys.executable, "-m", "clingo", "--mode=gringo", "--warn=none", str(source)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    path.write_text(told, encoding="utf-8")
-    shown = re.findall(r"^4 \d+ holds\((\d+)\) 1 (\d+)$", told, re.MULTILINE)
+    aspif = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    path.write_text(aspif, encoding="utf-8")
+    shown = re.findall(r"^4 \d+ holds\((\d+)\) 1 (\d+)$", aspif, re.MULTILINE)
     return Ground(folder, str(path), [literal for _, literal in sorted((int(a), int(b)) for a, b in shown)])

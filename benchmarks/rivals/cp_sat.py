@@ -11,34 +11,35 @@ from cagematch.problems.rewrite import direct
 from cagematch.workers.backends.contract import Order
 
 
-def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001 - the settings say which formulation
+def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001 - the settings select the formulation
+    """Return the documented interfaces, by name."""
     return {"CpModel.clone": clone, "CpModelProto.copy_from": copy, "CpModelProto.parse_text_format": parse}
 
 
 def clone(problem: Problem, order: Order) -> Any:
     """``CpModel.clone``, then the domains in its proto."""
-    return _told(_model(problem.rules, order).clone(), problem, order)
+    return _with_clues(_model(problem.rules, order).clone(), problem, order)
 
 
 def copy(problem: Problem, order: Order) -> Any:
-    """``CpModelProto.copy_from``, which ``clone`` calls, then the domains."""
+    """``CpModelProto.copy_from``, which ``clone`` calls, then the domains in the proto."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
     model.proto.copy_from(_model(problem.rules, order).proto)
-    return _told(model, problem, order)
+    return _with_clues(model, problem, order)
 
 
 def parse(problem: Problem, order: Order) -> Any:
-    """The model's text, as ``CpModel.export_to_file`` writes it, then the domains."""
+    """``CpModelProto.parse_text_format`` of the model as text, then the domains in the proto."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
     model.proto.parse_text_format(_text(problem.rules, _boolean(order)))
-    return _told(model, problem, order)
+    return _with_clues(model, problem, order)
 
 
-def _told(model: Any, problem: Problem, order: Order) -> Any:
+def _with_clues(model: Any, problem: Problem, order: Order) -> Any:
     from ortools.sat.python import cp_model
 
     variables = model.proto.variables

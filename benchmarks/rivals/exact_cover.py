@@ -1,4 +1,4 @@
-"""exact_cover: github.com/jwg4/exact_cover, "How to Use It": a numpy matrix of 32-bit integers is all that it takes."""
+"""exact_cover: github.com/jwg4/exact_cover, "How to Use It": the only input is a numpy matrix of 32-bit integers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     return {"numpy.take": take, "numpy, a mask": mask}
 
 
 def take(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """``numpy.take`` of the rows that the clues leave."""
+    """``numpy.take`` of the rows that agree with the clues."""
     kept = _kept(problem)
     return _matrix(problem.rules).take(kept.nonzero()[0], axis=0), kept, direct(problem.rules)
 

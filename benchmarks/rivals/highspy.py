@@ -16,6 +16,7 @@ Arrays = dict[str, Any]
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     return {"passModel of a HighsLp": structure, "passModel of arrays": arrays, "readModel of an MPS file": file}
 
 
@@ -32,16 +33,16 @@ def structure(problem: Problem, order: Order) -> Any:
 
 
 def arrays(problem: Problem, order: Order) -> Any:
-    """``passModel`` of arrays, the clues among the lower bounds."""
+    """``passModel`` of arrays, with the clues as lower bounds."""
     import numpy as np
 
-    solver, encoding, told = _solver(order), direct(problem.rules), _arrays(problem.rules)
+    solver, encoding, fixed = _solver(order), direct(problem.rules), _arrays(problem.rules)
     lower = np.zeros(len(encoding.atoms))
     lower[[encoding.number[given] for given in problem.givens]] = 1
     solver.passModel(
-        *(len(encoding.atoms), len(encoding.rows), len(told["index"]), 2, 1, 0.0),  # row-wise, minimise, offset
-        *(told["cost"], lower, told["upper"], told["low"], told["high"]),
-        *(told["start"], told["index"], told["value"], told["integer"]),
+        *(len(encoding.atoms), len(encoding.rows), len(fixed["index"]), 2, 1, 0.0),  # row-wise, minimise, offset
+        *(fixed["cost"], lower, fixed["upper"], fixed["low"], fixed["high"]),
+        *(fixed["start"], fixed["index"], fixed["value"], fixed["integer"]),
     )
     return solver, encoding
 
@@ -85,7 +86,7 @@ def _arrays(rules: Rules) -> Arrays:
 
 @lru_cache
 def _structure(rules: Rules) -> Any:
-    """The arrays as the library's own structure, as it hands it out itself."""
+    """The arrays as a ``HighsLp`` that the library returns."""
     solver = arrays(Problem(rules), Order({}, 0))[0]
     return solver.getLp()
 

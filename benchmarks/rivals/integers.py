@@ -1,4 +1,4 @@
-"""Those that have no bulk interface: an integer a variable, one call a constraint; and those in plain Python.
+"""Backends without a bulk interface: one call per variable and per constraint; and backends in plain Python.
 
 legacy-cp: or-tools.github.io/docs, ``operations_research::Solver``, ``MakeIntVar`` and ``MakeAllDifferent``.
 choco: pychoco.readthedocs.io, ``Model.intvar``, ``Model.intvars``, ``Model.all_different``.
@@ -18,7 +18,8 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:
-    return WAYS[backend.__name__.rpartition(".")[2]]
+    """Return the documented interfaces, by name."""
+    return INTERFACES[backend.__name__.rpartition(".")[2]]
 
 
 def legacy_cp(problem: Problem, order: Order) -> Any:
@@ -70,7 +71,7 @@ def pumpkin(problem: Problem, order: Order) -> Any:  # noqa: ARG001
 
 
 def backtracking(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """Domains, and the checks made once."""
+    """Domains, and cached checks."""
     domains = list(problem.rules.domains)
     for variable, value in problem.givens:
         domains[variable] = (value,)
@@ -78,7 +79,7 @@ def backtracking(problem: Problem, order: Order) -> Any:  # noqa: ARG001
 
 
 def propagation(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """A set of values a variable, and the constraints of each made once."""
+    """A set of values per variable, and the cached constraints of each variable."""
     left = list(_sets(problem.rules))
     for variable, value in problem.givens:
         left[variable] = frozenset((value,))
@@ -102,7 +103,7 @@ def _over(rules: Rules) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(c for c in rules.constraints if v in c.scope) for v in range(len(rules.domains)))
 
 
-WAYS: dict[str, dict[str, Build]] = {
+INTERFACES: dict[str, dict[str, Build]] = {
     "legacy_cp": {"IntVar and AllDifferent": legacy_cp},
     "choco": {"intvar": choco, "intvars": choco_bulk},
     "pumpkin": {"new_integer_variable": pumpkin},

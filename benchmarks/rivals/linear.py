@@ -1,7 +1,6 @@
 """OR-Tools' linear solver: or-tools.github.io/docs, ``MPSolver`` and ``linear_solver.proto``.
 
-Its other interface, ``model_builder``, keeps a model apart from solvers and gives it to one within ``solve``, so that
-there is no build to compare.
+The other interface, ``model_builder``, passes its model to a solver only in ``solve``, so it has no build to compare.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:
+    """Return the documented interfaces, by name."""
     engine = backend.ENGINE
 
     def bounds(problem: Problem, order: Order) -> Any:  # noqa: ARG001
@@ -27,13 +27,13 @@ def interfaces(backend: Any) -> dict[str, Build]:
         return solver, encoding
 
     def proto(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-        """``MPSolver::LoadModelFromProto`` of a proto that has the puzzle's bounds."""
+        """``MPSolver::LoadModelFromProto`` of a proto with the puzzle's bounds."""
         solver, encoding, program = _solver(engine), direct(problem.rules), _proto(problem.rules)
-        told = type(program)()
-        told.CopyFrom(program)
+        bounded = type(program)()
+        bounded.CopyFrom(program)
         for given in problem.givens:
-            told.variable[encoding.number[given]].lower_bound = 1
-        solver.LoadModelFromProto(told)
+            bounded.variable[encoding.number[given]].lower_bound = 1
+        solver.LoadModelFromProto(bounded)
         return solver, encoding
 
     return {"LoadModelFromProto, SetLb": bounds, "LoadModelFromProto of the puzzle": proto}

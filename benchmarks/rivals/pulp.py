@@ -14,42 +14,43 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     return {"LpProblem.copy": copy, "LpProblem.deepcopy": deep, "LpProblem.fromDict": record, "LpProblem.fromMPS": file}
 
 
 def copy(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """``LpProblem.copy``: "expressions are copied by reference", so the bounds are the one copy's until the next."""
+    """``LpProblem.copy``: "expressions are copied by reference", so all copies share the bounds of the latest."""
     program, atoms = _program(problem.rules)
     for atom in atoms:
         atom.lowBound, atom.varValue, atom.dj = 0, None, None
-    return _told(program.copy(), atoms, problem)
+    return _with_clues(program.copy(), atoms, problem)
 
 
 def deep(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """``LpProblem.deepcopy``: the expressions, too, but not the variables."""
+    """``LpProblem.deepcopy``, which copies the expressions but not the variables."""
     program, atoms = _program(problem.rules)
     for atom in atoms:
         atom.lowBound, atom.varValue, atom.dj = 0, None, None
-    return _told(program.deepcopy(), atoms, problem)
+    return _with_clues(program.deepcopy(), atoms, problem)
 
 
 def record(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """``LpProblem.fromDict`` of what ``toDict`` gave."""
+    """``LpProblem.fromDict`` of the result of ``toDict``."""
     import pulp
 
     named, program = pulp.LpProblem.fromDict(_record(problem.rules))
-    return _told(program, _in_order(named, problem), problem)
+    return _with_clues(program, _in_order(named, problem), problem)
 
 
 def file(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-    """``LpProblem.fromMPS`` of what ``writeMPS`` wrote."""
+    """``LpProblem.fromMPS`` of the output of ``writeMPS``."""
     import pulp
 
     named, program = pulp.LpProblem.fromMPS(str(Path(_folder(problem.rules).name, "rules.mps")))
-    return _told(program, _in_order(named, problem), problem)
+    return _with_clues(program, _in_order(named, problem), problem)
 
 
-def _told(program: Any, atoms: list[Any], problem: Problem) -> Any:
+def _with_clues(program: Any, atoms: list[Any], problem: Problem) -> Any:
     encoding = direct(problem.rules)
     for given in problem.givens:
         atoms[encoding.number[given]].lowBound = 1
@@ -62,11 +63,11 @@ def _in_order(named: dict[str, Any], problem: Problem) -> list[Any]:
 
 @lru_cache
 def _program(rules: Rules) -> tuple[Any, list[Any]]:
-    return _made(rules)
+    return _new_program(rules)
 
 
-def _made(rules: Rules) -> tuple[Any, list[Any]]:
-    """A program with the bounds of no puzzle."""
+def _new_program(rules: Rules) -> tuple[Any, list[Any]]:
+    """A program without the clues of a puzzle."""
     import pulp
 
     encoding = direct(rules)
@@ -80,11 +81,11 @@ def _made(rules: Rules) -> tuple[Any, list[Any]]:
 
 @lru_cache
 def _record(rules: Rules) -> Any:
-    return _made(rules)[0].toDict()
+    return _new_program(rules)[0].toDict()
 
 
 @lru_cache
 def _folder(rules: Rules) -> tempfile.TemporaryDirectory[str]:
     folder = tempfile.TemporaryDirectory()
-    _made(rules)[0].writeMPS(str(Path(folder.name, "rules.mps")))
+    _new_program(rules)[0].writeMPS(str(Path(folder.name, "rules.mps")))
     return folder

@@ -12,10 +12,11 @@ from cagematch.problems.problem import Problem, Rules
 from cagematch.problems.rewrite import direct
 from cagematch.workers.backends.contract import Order
 
-FORMATS = ("cip", "lp", "opb")  # of a .mps file the variables come in another order
+FORMATS = ("cip", "lp", "opb")  # An .mps file changes the order of the variables.
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     files = {f"readProblem of a .{form} file": _file(form) for form in FORMATS}
     return {"Model(sourceModel, origcopy)": original, "Model(sourceModel)": copied, "addMatrixCons": matrix} | files
 
@@ -24,14 +25,14 @@ def original(problem: Problem, order: Order) -> Any:
     """``Model(sourceModel=…, origcopy=True)``: SCIP's ``SCIPcopyOrig``."""
     import pyscipopt
 
-    return _told(pyscipopt.Model(sourceModel=_model(problem.rules), origcopy=True), problem, order)
+    return _with_clues(pyscipopt.Model(sourceModel=_model(problem.rules), origcopy=True), problem, order)
 
 
 def copied(problem: Problem, order: Order) -> Any:
     """``Model(sourceModel=…)``: SCIP's ``SCIPcopy``."""
     import pyscipopt
 
-    return _told(pyscipopt.Model(sourceModel=_model(problem.rules)), problem, order)
+    return _with_clues(pyscipopt.Model(sourceModel=_model(problem.rules)), problem, order)
 
 
 def matrix(problem: Problem, order: Order) -> Any:
@@ -42,7 +43,7 @@ def matrix(problem: Problem, order: Order) -> Any:
     model, (weights, high) = pyscipopt.Model(), _matrix(problem.rules)
     atoms = model.addMatrixVar((weights.shape[1],), vtype="B")
     model.addMatrixCons(weights @ atoms == np.asarray(high))
-    return _told(model, problem, order)
+    return _with_clues(model, problem, order)
 
 
 def _file(form: str) -> Build:
@@ -53,13 +54,13 @@ def _file(form: str) -> Build:
         model = pyscipopt.Model()
         model.hideOutput()
         model.readProblem(str(Path(_folder(problem.rules).name, f"rules.{form}")))
-        return _told(model, problem, order)
+        return _with_clues(model, problem, order)
 
     return read
 
 
-def _told(model: Any, problem: Problem, order: Order) -> Any:
-    """The variables stand in the order in which they were made."""
+def _with_clues(model: Any, problem: Problem, order: Order) -> Any:
+    """Fix the clues; the variables are in the order of their creation."""
     encoding, atoms = direct(problem.rules), model.getVars()
     model.hideOutput()
     model.setParam("randomization/randomseedshift", order.seed)

@@ -1,4 +1,4 @@
-"""python-sat: pysathq.github.io/docs/html/api/solvers.html. It has no way to give a solver many clauses but these."""
+"""python-sat: pysathq.github.io/docs/html/api/solvers.html, the only interfaces for many clauses at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:
+    """Return the documented interfaces, by name."""
     name = backend.SOLVER
 
     def bootstrap(problem: Problem, order: Order) -> Any:  # noqa: ARG001
@@ -24,7 +25,7 @@ def interfaces(backend: Any) -> dict[str, Build]:
         return solver, found.encoding
 
     def clues_first(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-        """``Solver(bootstrap_with=…)`` of the clues, so that the solver drops what they satisfy."""
+        """``Solver(bootstrap_with=…)`` of the clues and the rules' clauses; the solver drops satisfied clauses."""
         from pysat.solvers import Solver
 
         found = clauses(problem.rules)
@@ -32,7 +33,7 @@ def interfaces(backend: Any) -> dict[str, Build]:
         return Solver(name, bootstrap_with=[*units, *found.clauses]), found.encoding
 
     def append(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-        """``Solver.append_formula``, the clues first."""
+        """``Solver.append_formula`` of the clues, then of the rules' clauses."""
         from pysat.solvers import Solver
 
         found = clauses(problem.rules)

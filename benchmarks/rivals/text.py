@@ -1,4 +1,4 @@
-"""MiniZinc: the MiniZinc Handbook, "The MiniZinc Command Line Tool": a text on the standard input."""
+"""MiniZinc: the MiniZinc Handbook, "The MiniZinc Command Line Tool": a model on the standard input."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:
+    """Return the documented interfaces, by name."""
+
     def text(problem: Problem, order: Order) -> Any:  # noqa: ARG001
-        """The rules' text, and a line for each clue."""
+        """The rules as text, and a line for each clue."""
         clues = "".join([f"constraint x[{variable}] = {value};\n" for variable, value in problem.givens])
         return backend.SOLVER, _rules(problem.rules) + clues
 

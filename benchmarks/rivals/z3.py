@@ -12,6 +12,7 @@ from cagematch.workers.backends.contract import Order
 
 
 def interfaces(backend: Any) -> dict[str, Build]:  # noqa: ARG001
+    """Return the documented interfaces, by name."""
     return {"add of a conjunction": conjunction, "add of a list": each, "from_string": text, "translate": translated}
 
 
@@ -20,7 +21,7 @@ def conjunction(problem: Problem, order: Order) -> Any:
     import z3
 
     atoms, _ = _expressions(problem.rules)
-    return _told(z3.SolverFor("QF_FD"), problem, order, atoms, _all(problem.rules))
+    return _with_clues(z3.SolverFor("QF_FD"), problem, order, atoms, _all(problem.rules))
 
 
 def each(problem: Problem, order: Order) -> Any:
@@ -28,11 +29,11 @@ def each(problem: Problem, order: Order) -> Any:
     import z3
 
     atoms, rows = _expressions(problem.rules)
-    return _told(z3.SolverFor("QF_FD"), problem, order, atoms, rows)
+    return _with_clues(z3.SolverFor("QF_FD"), problem, order, atoms, rows)
 
 
 def text(problem: Problem, order: Order) -> Any:
-    """``Solver.from_string`` of SMT-LIB, with assertions for the clues behind it."""
+    """``Solver.from_string`` of SMT-LIB, followed by assertions for the clues."""
     import z3
 
     encoding = direct(problem.rules)
@@ -45,13 +46,13 @@ def text(problem: Problem, order: Order) -> Any:
 
 
 def translated(problem: Problem, order: Order) -> Any:
-    """``Solver.translate``, a copy of one that was never asked."""
+    """``Solver.translate`` of a solver that was never used."""
     atoms, _ = _expressions(problem.rules)
     base = _solver(problem.rules)
-    return _told(base.translate(base.ctx), problem, order, atoms, [])
+    return _with_clues(base.translate(base.ctx), problem, order, atoms, [])
 
 
-def _told(solver: Any, problem: Problem, order: Order, atoms: list[Any], rows: Any) -> Any:
+def _with_clues(solver: Any, problem: Problem, order: Order, atoms: list[Any], rows: Any) -> Any:
     encoding = direct(problem.rules)
     solver.set("random_seed", order.seed)
     solver.add(rows)
@@ -88,6 +89,6 @@ def _solver(rules: Rules) -> Any:
 def _text(rules: Rules) -> str:
     import z3
 
-    solver = z3.Solver()  # one of QF_FD writes out nothing
+    solver = z3.Solver()  # A solver for QF_FD exports nothing.
     solver.add(_expressions(rules)[1])
     return str(solver.to_smt2()).replace("(check-sat)", "")

@@ -6,7 +6,7 @@ from cagematch.problems.problem import Puzzle
 from cagematch.scheduler.reports.sizes import Made, split
 from cagematch.scheduler.reports.table import Cell, Column, Table
 from cagematch.workers.configurations import Configuration
-from cagematch.workers.sandbox.solving import lacking, problem_of, size
+from cagematch.workers.sandbox.solving import problem_of, size, unsupported
 
 TYPE, TOTAL = "type", "total"
 
@@ -14,7 +14,7 @@ TYPE, TOTAL = "type", "total"
 def model_of(puzzle: Puzzle, configuration: Configuration) -> Table | str:
     """A table of constraints, type × role, under the numbers of variables; or why the backend cannot take it."""
     rules = problem_of(puzzle.kind, puzzle.text).rules
-    if why := lacking(configuration.backend, rules):
+    if why := unsupported(configuration.backend, rules):
         return f"{configuration.text}: {configuration.backend} cannot {why}"
     found = size(configuration, rules)
     return _table(configuration.text, Made(found.variables, found.constraints))

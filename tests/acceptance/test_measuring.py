@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 from hostile.keepers import HARD, ROOT, keeper_client, run
 
-from cagematch.workers.keeper.client import KeeperClient, Limits
+from cagematch.workers.keeper.client import KeeperClient
+from cagematch.workers.messages.protocol import BatchLimits
 
 HOSTILE = ROOT / "tests" / "hostile"
-LIMITS = Limits(120.0, 4000)
+LIMITS = BatchLimits(120.0, 4000)
 WORK = [sys.executable, str(HOSTILE / "workload.py")]
 SOLVE = [sys.executable, str(HOSTILE / "solve.py")]
 
@@ -120,8 +121,8 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[
 def in_a_run(keeper: KeeperClient) -> Used:
     keeper.lease(1)
     (answer,) = run(keeper, "hostile:do=command", limits=LIMITS)
-    assert answer["stop"] == "finished", answer
-    return Used(answer["cpu_s"], answer["wall_s"], answer["peak_mib"])
+    assert answer.stop == "finished", answer
+    return Used(answer.cpu_s, answer.wall_s, answer.peak_mib)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from commanding import Scheduler, make_scheduler, until
 
-from cagematch.workers.machine.topology import as_list
+from cagematch.workers.machine.topology import format_cores
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n"
 
@@ -31,7 +31,7 @@ def test_unavailable_cores(scheduler: Scheduler, listed: str) -> None:
     """A list with unavailable cores is refused, and the message lists the available ones."""
     told = scheduler("worker", "--pool", "all", "--cores", listed, code=2).stderr
 
-    assert f"usable here: {as_list(os.sched_getaffinity(0))}" in told
+    assert f"usable here: {format_cores(os.sched_getaffinity(0))}" in told
 
 
 def test_cores_from_the_environment(tmp_path: Path, redis_url: str, postgres_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Hosts of their own: network namespaces on a bridge, each with a cable that can be pulled."""
+"""Simulated hosts: network namespaces on a bridge, each with a link that can be cut."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from contextlib import suppress
 
 
 def ip(*words: str) -> None:
-    """Run iproute2's command."""
+    """Run iproute2's ``ip``.
+
+    Raises
+    ------
+    CalledProcessError
+        The command fails.
+    """
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
 class Network:
-    """A bridge with an address of this host on it, and namespaces that reach it. Needs root."""
+    """A bridge with an address of this host, and namespaces connected to it. Needs root."""
 
     def __init__(self, hosts: int) -> None:
         number = os.getpid() % 60_000
@@ -22,8 +28,8 @@ class Network:
         self.address = f"{self.prefix}.1"
         self.hosts = [f"{self.name}h{host}" for host in range(1, hosts + 1)]
 
-    def make(self) -> None:
-        """Make all of it."""
+    def create(self) -> None:
+        """Create the bridge and the namespaces."""
         ip("link", "add", self.name, "type", "bridge")
         ip("addr", "add", f"{self.address}/24", "dev", self.name)
         ip("link", "set", self.name, "up")
@@ -36,19 +42,19 @@ class Network:
                 ip("-n", host, "link", "set", device, "up")
 
     def within(self, host: str) -> list[str]:
-        """What comes before a command to have it run there."""
+        """Return the words that, before a command, run it on a host."""
         return ["ip", "netns", "exec", host]
 
     def cut(self, host: str) -> None:
-        """Pull the cable: what is sent is lost, and nobody is told."""
+        """Cut a host's link: packets are lost without an error."""
         ip("link", "set", host, "down")
 
-    def mend(self, host: str) -> None:
-        """Put it back."""
+    def connect(self, host: str) -> None:
+        """Restore a host's link."""
         ip("link", "set", host, "up")
 
     def remove(self) -> None:
-        """Remove what is there."""
+        """Remove the bridge and the namespaces that exist."""
         for host in self.hosts:
             with suppress(subprocess.CalledProcessError):
                 ip("netns", "del", host)

@@ -1,4 +1,4 @@
-"""A relay in front of a server, which can let the connections that there are fall silent."""
+"""A TCP relay in front of a server that can freeze its open connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Relay:
-    """Passes on what comes to its port; after ``freeze`` nothing of the connections made before."""
+    """Forwards data between its port and a server; ``freeze`` stops it for the connections open at that time."""
 
     def __init__(self, port: int) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -28,7 +28,7 @@ class Relay:
             end.close()
 
     def freeze(self) -> None:
-        """Let every connection fall silent; new ones work."""
+        """Stop forwarding on all open connections without closing them; new connections work."""
         self._frozen.set()
         self._frozen = threading.Event()
 
@@ -39,10 +39,10 @@ class Relay:
                 far = socket.create_connection(("127.0.0.1", self._to))
                 self._ends += near, far
                 for source, target in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass_on, args=(source, target, self._frozen), daemon=True).start()
+                    threading.Thread(target=self._forward, args=(source, target, self._frozen), daemon=True).start()
 
     @staticmethod
-    def _pass_on(source: socket.socket, target: socket.socket, frozen: threading.Event) -> None:
+    def _forward(source: socket.socket, target: socket.socket, frozen: threading.Event) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
                 if frozen.is_set():

@@ -1,4 +1,4 @@
-"""A Redis and a PostgreSQL of one's own, to be stopped, killed and started again."""
+"""A Redis and a PostgreSQL server for tests that stop, kill and restart them."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ import psycopg
 import redis
 from commanding import until
 
-START_S = 60.0
+START_S = 60.0  # Seconds for a server to start or stop.
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """A port where nobody listens."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return probe.getsockname()[1]
 
 
 class Server:
-    """A program that listens at a port. ``start`` returns when it answers."""
+    """A program that listens on a port."""
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self.address, self.port = address, free_port(address)
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(lambda: self.answers() or self.process.poll() is not None, START_S)
         assert self.process.poll() is None, f"{self.command()[0]} ended with {self.process.returncode}"
 
     def stop(self, number: int = signal.SIGKILL) -> None:
-        """End it, by default as a failure of power would."""
+        """Send a signal and wait for the end; the default simulates a power failure."""
         if self.process is not None:
             self.process.send_signal(number)
             self.process.wait(START_S)
             self.process = None
 
     def command(self) -> list[str]:
+        """Return the command line."""
         raise NotImplementedError
 
     def answers(self) -> bool:
+        """Return whether the server accepts connections."""
         raise NotImplementedError
 
 
 class Redis(Server):
-    """A Redis that keeps nothing: started again, it is empty."""
+    """A Redis without persistence: it is empty after a restart."""
 
     @property
     def url(self) -> str:
@@ -71,7 +73,7 @@ class Redis(Server):
 
 
 class Postgres(Server):
-    """A cluster of its own, in a folder that ``remove`` deletes. It does not run as root."""
+    """A PostgreSQL cluster in a temporary folder, which ``remove`` deletes. It runs as the user postgres."""
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         super().__init__(address)
@@ -103,27 +105,27 @@ class Postgres(Server):
         return True
 
     def stop(self, number: int = signal.SIGQUIT) -> None:
-        """At once, without a word to its clients. Killed, it would leave its children behind."""
+        """Stop immediately, without notifying clients; SIGKILL would leave child processes."""
         super().stop(number)
 
     def value(self, query: str) -> object:
-        """One value."""
+        """Return the first value of a query's result."""
         return self.rows(query)[0][0]
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        """What the database holds."""
+        """Return the rows of a query's result."""
         with psycopg.connect(self.url, connect_timeout=5) as connection:
             return connection.execute(query).fetchall()
 
     def remove(self) -> None:
-        """Stop it and delete its folder."""
+        """Stop the server, and delete its folder."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def patiently(ask: Callable[[], object]) -> object:
-    """What a database says, None while it is away."""
+def or_none(query: Callable[[], object]) -> object:
+    """Return the result of a query, None while the database is unreachable."""
     try:
-        return ask()
+        return query()
     except psycopg.OperationalError:
         return None

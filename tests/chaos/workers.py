@@ -1,4 +1,4 @@
-"""Three workers on hosts of their own, started again when they die, as a service manager does."""
+"""Workers on simulated hosts, restarted when they die, as a service manager does."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from pathlib import Path
 from chaos.network import Network
 from commanding import Scheduler, until
 
-AGAIN_S = 0.5  # between a worker's death and its next start
+from cagematch.workers.machine.processes import descendants
+
+RESTART_S = 0.5  # Seconds between two checks for dead workers to restart.
+END_S = 60  # Seconds for a worker to end.
+DESCENDANTS_END_S = 10  # Seconds for the descendants of ended workers to end.
 
 
 @dataclass
 class Fleet:
-    """The workers, by host. Each has a spool of its own, as hosts have."""
+    """The workers, by host. Each has its own spool."""
 
     command: Scheduler
     network: Network
@@ -28,7 +32,7 @@ class Fleet:
     _manager: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start all, and keep them running."""
+        """Start all workers, and restart those that die."""
         for host in self.network.hosts:
             self._start(host)
         self._manager = threading.Thread(target=self._manage, daemon=True)
@@ -49,21 +53,18 @@ class Fleet:
             )
 
     def _manage(self) -> None:
-        while not self._ending.wait(AGAIN_S):
+        while not self._ending.wait(RESTART_S):
             for host, process in list(self.processes.items()):
                 if process.poll() is not None:
                     self._start(host)
 
     def descendants(self, host: str, module: str) -> list[int]:
-        """The processes of a worker that run a module of ours."""
-        parents = _parents()
-        own = {self.processes[host].pid}
-        while more := {pid for pid, parent in parents.items() if parent in own} - own:
-            own |= more
-        return sorted(pid for pid in own if module.encode() in _line(pid))
+        """Return the worker of a host and its descendants, those whose command line contains ``module``."""
+        worker = self.processes[host].pid
+        return sorted(pid for pid in (worker, *descendants(worker)) if module.encode() in _command_line(pid))
 
     def stop(self) -> float:
-        """Tell all to terminate; return the seconds that the last took."""
+        """Terminate all workers; return the seconds until the last has ended."""
         self._ending.set()
         if self._manager:
             self._manager.join()
@@ -72,43 +73,34 @@ class Fleet:
             with suppress(ProcessLookupError):
                 process.terminate()
         for process in self.processes.values():
-            process.wait(60)
+            process.wait(END_S)
         return time.monotonic() - begun
 
     def kill(self) -> None:
-        """End what is still there, without a word."""
+        """Kill the workers that still run."""
         self._ending.set()
         if self._manager:
             self._manager.join()
         for process in self.processes.values():
             if process.poll() is None:
                 process.kill()
-                process.wait(60)
+                process.wait(END_S)
 
     def left(self) -> list[int]:
-        """What lives on of the workers and all that came of them, some seconds after their end."""
+        """Return the processes of the workers and their descendants that still run some seconds after the end."""
         with suppress(TimeoutError):
-            until(lambda: not self.command.processes(), 10)
+            until(lambda: not self.command.processes(), DESCENDANTS_END_S)
         return self.command.processes()
 
 
-def _parents() -> dict[int, int]:
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError, ValueError):
-                found[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    return found
-
-
-def _line(pid: int) -> bytes:
+def _command_line(pid: int) -> bytes:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     return b""
 
 
-def signalled(pid: int, number: int) -> bool:
-    """Send a signal; False where nobody is there any more."""
+def send_signal(pid: int, number: int) -> bool:
+    """Send a signal; return False when the process has ended."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:

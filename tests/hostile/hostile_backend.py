@@ -17,9 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cagematch.problems.constraints import AllDifferent, NotEqual, Sum
-from cagematch.problems.outcome import Task
+from cagematch.problems.outcome import Answer, Stop, Task
 from cagematch.problems.problem import Problem, Rules
 from cagematch.workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
+from cagematch.workers.messages.frames import ANSWERS_FD
+from cagematch.workers.messages.protocol import RunAnswer, encode
 
 HANDLES = (AllDifferent, Sum, NotEqual)
 TASKS = (Task.SOLVE,)
@@ -303,7 +305,13 @@ def flood_errors(problem: Problem, limit_s: float) -> None:
 
 @deed("write-answers")
 def write_answers(problem: Problem, limit_s: float) -> None:
-    os.write(4, b'{"n":1,"answer":"solution"}\nrubbish\n')
+    os.write(ANSWERS_FD, b"rubbish\n")
+
+
+@deed("forge-answer")
+def forge_answer(problem: Problem, limit_s: float) -> None:
+    """A frame that is complete, for a run that is not due."""
+    os.write(ANSWERS_FD, encode(RunAnswer(2**40, Answer.SOLUTION, Stop.FINISHED, 0.0)))
 
 
 @deed("close-all")

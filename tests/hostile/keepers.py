@@ -9,23 +9,33 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
 from cagematch.problems.problem import Problem
-from cagematch.workers.keeper.client import Job, KeeperClient, Limits
-from cagematch.workers.machine.processes import everybody
+from cagematch.workers.backends import BACKENDS
+from cagematch.workers.configurations import expanded
+from cagematch.workers.keeper.client import KeeperClient
+from cagematch.workers.machine.procfs import process_ids
+from cagematch.workers.messages.protocol import BatchLimits, BatchSettings, RunAnswer, RunRequest
 from cagematch.workers.sandbox.solving import problem_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
-LIMITS = Limits(0.3, 300, 0.2)
-PATIENT = Limits(20.0, 2000)
+LIMITS = BatchLimits(0.3, 300, 0.2)
+PATIENT = BatchLimits(20.0, 2000)
 SLOW_S = 1.0  # how much a slow machine may add
 MARK = "HOSTILE_MARK"
 _numbers = itertools.count(1)
+
+
+class Job(NamedTuple):
+    """A run and its configuration."""
+
+    configuration: str
+    request: RunRequest
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -68,32 +78,44 @@ def keeper_client(folder: Path) -> Iterator[KeeperClient]:
 
 def job(configuration: str, text: str = EASY) -> Job:
     """A run of a configuration."""
+    return Job(configuration, RunRequest(next(_numbers), "sudoku", text, 1))
+
+
+def settings(configuration: str, limits: BatchLimits) -> BatchSettings:
+    """The settings of a batch that solves puzzles with one configuration."""
     name = configuration.partition(":")[0]
-    family = {"pulp-cbc": "pulp", "cp-sat": "ortools", "cp-min-size": "ortools", "scip": "ortools", "cbc": "ortools"}
-    return Job(next(_numbers), family.get(name, name), configuration, "sudoku", text, 1)
+    backend = expanded(name).partition(":")[0]
+    family = BACKENDS[backend].family if backend in BACKENDS else name  # only the sandbox finds the hostile ones
+    return BatchSettings(family, configuration, limits)
 
 
-def collect(keeper: KeeperClient, jobs: list[Job], within_s: float = 60.0) -> list[dict[str, Any]]:
+def submit(keeper: KeeperClient, jobs: list[Job], limits: BatchLimits) -> None:
+    """Send runs, together as far as they have the same configuration."""
+    for configuration, group in itertools.groupby(jobs, lambda job: job.configuration):
+        keeper.submit([job.request for job in group], settings(configuration, limits))
+
+
+def collect(keeper: KeeperClient, jobs: list[Job], within_s: float = 60.0) -> list[RunAnswer]:
     """The answers to runs that were submitted, each once and in order."""
-    found: list[dict[str, Any]] = []
+    found: list[RunAnswer] = []
     deadline = time.monotonic() + within_s
     while len(found) < len(jobs) and time.monotonic() < deadline:
         found += keeper.answers(deadline - time.monotonic())
-    assert [answer["n"] for answer in found] == [each.number for each in jobs]
+    assert [answer.number for answer in found] == [each.request.number for each in jobs]
     return found
 
 
-def run(keeper: KeeperClient, *configurations: str, limits: Limits = LIMITS, text: str = EASY) -> list[dict[str, Any]]:
+def run(keeper: KeeperClient, *configurations: str, limits: BatchLimits = LIMITS, text: str = EASY) -> list[RunAnswer]:
     """Do runs and return their answers."""
     jobs = [job(configuration, text) for configuration in configurations]
-    keeper.submit(jobs, limits)
+    submit(keeper, jobs, limits)
     return collect(keeper, jobs)
 
 
-def solves(keeper: KeeperClient, configuration: str = "hostile", limits: Limits = PATIENT) -> bool:
+def solves(keeper: KeeperClient, configuration: str = "hostile", limits: BatchLimits = PATIENT) -> bool:
     """Whether a run that behaves is answered, and rightly."""
     (answer,) = run(keeper, configuration, limits=limits)
-    return answer["stop"] == "finished" and puzzle().is_solution(answer["assignment"])
+    return answer.stop == "finished" and puzzle().is_solution(answer.assignment)
 
 
 def puzzle(text: str = EASY) -> Problem:
@@ -104,7 +126,7 @@ def puzzle(text: str = EASY) -> Problem:
 def marked(value: str | None = None) -> list[int]:
     """The living processes that were started with this test's mark, this one apart."""
     mark = f"{MARK}={value or os.environ[MARK]}".encode()
-    return [pid for pid in everybody() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
+    return [pid for pid in process_ids() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
 
 
 def named(module: str) -> list[int]:

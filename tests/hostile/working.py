@@ -15,18 +15,21 @@ WORKERS = ROOT / "workers"
 # What a worker does: a keeper, a lease, and runs that outlive the worker. It says which keeper it has.
 WORKER = """
 import sys, time
-from cagematch.workers.keeper.client import KeeperClient, Job, Limits
+from itertools import count
+from cagematch.workers.keeper.client import KeeperClient
+from cagematch.workers.messages.protocol import BatchLimits, BatchSettings, RunRequest
 text, threads, *configurations = sys.argv[1:]
 keeper = KeeperClient()
 print(keeper.pid, flush=True)
 cores = keeper.lease(int(threads))
 family = {"pulp-cbc": "pulp"}
-jobs = [Job(n, family.get(c, c.split(":")[0]), c, "sudoku", text, 1) for n, c in enumerate(configurations, 1)]
-keeper.submit(jobs, Limits(30.0, 400))
+for n, c in enumerate(configurations, 1):
+    settings = BatchSettings(family.get(c, c.split(":")[0]), c, BatchLimits(30.0, 400))
+    keeper.submit([RunRequest(n, "sudoku", text, 1)], settings)
 print("leased", *cores, flush=True)
 while True:
     for answer in keeper.answers(60):
-        print(answer["n"], answer["stop"], flush=True)
+        print(answer.number, answer.stop, flush=True)
 """
 
 

@@ -26,7 +26,9 @@ from cagematch.models import (
 from cagematch.models.base import now
 from cagematch.models.engine import insert_new, reading, writing
 from cagematch.problems.errors import SandboxError
+from cagematch.problems.outcome import Answer, Stop
 from cagematch.workers.connections import Connections
+from cagematch.workers.messages.protocol import RunAnswer
 from cagematch.workers.service.app import make_app
 from cagematch.workers.shards.spool import Spool
 
@@ -112,12 +114,12 @@ class KeeperClient:
     def submit(self, jobs: Iterable[Any], *_: object) -> None:
         self._jobs += jobs
 
-    def answers(self, _: float) -> Iterator[dict[str, Any]]:
+    def answers(self, _: float) -> Iterator[RunAnswer]:
         if self._jobs:
             job = self._jobs.pop(0)
             self._before(job.text)
             assignment = [int(digit) for digit in job.text]
-            yield {"n": job.number, "answer": "solution", "stop": "finished", "wall_s": 0.001, "assignment": assignment}
+            yield RunAnswer(job.number, Answer.SOLUTION, Stop.FINISHED, 0.001, assignment=assignment)
 
     def abort(self) -> None:
         """No run is in flight."""

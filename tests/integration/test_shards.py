@@ -13,7 +13,7 @@ from cagematch.models import Batch, BatchState, Shard, ShardState
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.workers.service.supervision import return_expired
-from cagematch.workers.shards.leases import LEASE_S, ClaimedShard, claim, close_batch, finish, put_back, renew
+from cagematch.workers.shards.leases import LEASE_S, ClaimedShard, claim, close_batch, finish, renew, return_to_queue
 from cagematch.workers.shards.shifts import ATTEMPTS, work_on
 
 
@@ -70,7 +70,7 @@ def test_worker_without_its_lease(engine: Engine):
     second = claim(engine, shard_id, worker)
 
     assert not advance(engine, first, 4)
-    assert not put_back(engine, first, lost=False)
+    assert not return_to_queue(engine, first, lost=False)
     with writing(engine) as connection:
         finish(connection, first)
 

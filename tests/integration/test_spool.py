@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rows import make_batch, make_worker, memory_app, messages, runs, shard
 from sqlalchemy import Engine, select, update
 
@@ -13,16 +14,19 @@ from cagematch.models import Batch, BatchState, Run, Shard, ShardState, Shift, S
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
+from cagematch.problems.outcome import Answer, Stop
 from cagematch.scheduler.batches.creation import cancel, resume
-from cagematch.workers.service.supervision import return_expired, take_up
-from cagematch.workers.shards.leases import ClaimedShard, Planned, claim, planned
+from cagematch.workers.messages.protocol import RunAnswer
+from cagematch.workers.service.supervision import recover_spool, return_expired
+from cagematch.workers.shards.conditions import HostConditions
+from cagematch.workers.shards.leases import ClaimedShard, PlannedRun, claim, planned_runs
 from cagematch.workers.shards.outbox import settle, shift_of
-from cagematch.workers.shards.rows import Recorder
-from cagematch.workers.shards.spool import Late, Spool
+from cagematch.workers.shards.rows import Recorder, RunRow
+from cagematch.workers.shards.spool import Spool, SpooledRuns
 
 SOLVED = "1234341221434321"
-ANSWER = {"answer": "solution", "stop": "finished", "wall_s": 0.5, "assignment": [int(digit) for digit in SOLVED]}
-SEEN = {"seconds": 3.0, "steal": None, "pressure": None, "load": 0.5, "oversubscribed": False, "reference_s": 0.1}
+ANSWER = RunAnswer(1, Answer.SOLUTION, Stop.FINISHED, 0.5, assignment=[int(digit) for digit in SOLVED])
+SEEN = HostConditions(3.0, steal=None, pressure=None, load=0.5, oversubscribed=False, reference_s=0.1)
 
 
 @pytest.fixture
@@ -39,21 +43,21 @@ def claimed(engine: Engine) -> ClaimedShard:
     return found
 
 
-def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[dict]:
+def rows(engine: Engine, claimed: ClaimedShard, count: int) -> list[RunRow]:
     """The rows of the first runs of a shard."""
     recorder = Recorder(claimed, 1, [0], 1)
     with reading(engine) as connection:
         puzzles = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).all()
-    return [recorder.row(Planned(at, 0, puzzles[at], "sudoku", SOLVED), ANSWER) for at in range(count)]
+    return [recorder.row(PlannedRun(at, 0, puzzles[at], "sudoku", SOLVED), ANSWER) for at in range(count)]
 
 
-def late(engine: Engine, claimed: ClaimedShard, count: int) -> Late:
-    return Late(claimed, count, rows(engine, claimed, count), SEEN)
+def late(engine: Engine, claimed: ClaimedShard, count: int) -> SpooledRuns:
+    return SpooledRuns(claimed, count, rows(engine, claimed, count), SEEN)
 
 
 def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> Path:
     """Write the file of a lost worker, with that number of runs in each line."""
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     made, at = rows(engine, claimed, sum(parts)), 0
     for part in parts:
         assert file.keep(at + part, made[at : at + part], SEEN)
@@ -62,7 +66,7 @@ def leave(engine: Engine, spool: Spool, claimed: ClaimedShard, *parts: int) -> P
     return file.path
 
 
-def settled(engine: Engine, found: Late) -> int:
+def settled(engine: Engine, found: SpooledRuns) -> int:
     settle(engine, found, shift_of(found))
     return len(runs(engine))
 
@@ -88,15 +92,15 @@ def test_spool_without_a_lease(engine: Engine, claimed: ClaimedShard):
     """After a lost lease, missing runs are stored, and the next worker skips them."""
     lose(engine, claimed)
     another = claim(engine, claimed.shard_id, make_worker(engine))
-    first = rows(engine, claimed, 1)[0] | {"wall_s": 9.0}
-    assert settled(engine, Late(another, 1, [first], SEEN)) == 1
+    first = replace(rows(engine, claimed, 1)[0], wall_s=9.0)
+    assert settled(engine, SpooledRuns(another, 1, [first], SEEN)) == 1
 
     assert settled(engine, late(engine, claimed, 3)) == 3
 
     with reading(engine) as connection:
         assert connection.scalars(select(Run.wall_s).order_by(Run.puzzle_id)).all() == [9.0, 0.5, 0.5]
     assert shard(engine, claimed.shard_id).position == 1
-    assert [run.index for run in planned(engine, another)] == [3]
+    assert [run.index for run in planned_runs(engine, another)] == [3]
 
 
 def test_spool_of_a_cancelled_batch(engine: Engine, claimed: ClaimedShard):
@@ -121,7 +125,7 @@ def test_spool_of_a_lost_worker(engine: Engine, spool: Spool, claimed: ClaimedSh
     path = leave(engine, spool, claimed, 2, 1)
     app = memory_app(engine)
 
-    take_up(app, engine, spool)
+    recover_spool(app, engine, spool)
 
     assert len(runs(engine)) == 3
     assert (shard(engine, claimed.shard_id).state, shard(engine, claimed.shard_id).attempts) == (ShardState.QUEUED, 0)
@@ -137,19 +141,19 @@ def test_torn_line(engine: Engine, spool: Spool, claimed: ClaimedShard):
     path = leave(engine, spool, claimed, 2, 1)
     path.write_bytes(path.read_bytes()[:-40])
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert len(runs(engine)) == 2
     again = claim(engine, claimed.shard_id, make_worker(engine))
-    assert [run.index for run in planned(engine, again)] == [2, 3]
+    assert [run.index for run in planned_runs(engine, again)] == [2, 3]
 
 
 def test_file_of_a_live_shift(engine: Engine, spool: Spool, claimed: ClaimedShard):
     """The file of a live shift is not read."""
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     file.keep(1, rows(engine, claimed, 1), SEEN)
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
     assert file.path.exists()
@@ -157,9 +161,9 @@ def test_file_of_a_live_shift(engine: Engine, spool: Spool, claimed: ClaimedShar
 
 
 def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: ClaimedShard):
-    spool.begin(claimed).close()
+    spool.create(claimed).close()
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert spool.files() == []
 
@@ -167,10 +171,10 @@ def test_a_file_without_a_run_is_removed(engine: Engine, spool: Spool, claimed: 
 def test_rejected_file(engine: Engine, spool: Spool, claimed: ClaimedShard):
     """A file that the database rejects stays on the disk and blocks no other file."""
     path = leave(engine, spool, claimed, 1)
-    path.write_text(path.read_text().replace('"configuration_id": 1', '"configuration_id": 999'))
+    path.write_text(path.read_text().replace('"configuration_id":1', '"configuration_id":999'))
 
-    take_up(memory_app(engine), engine, spool)
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
     assert path.with_suffix(".refused").exists()
@@ -184,7 +188,7 @@ def test_invalid_file(engine: Engine, spool: Spool, claimed: ClaimedShard):
 
     for number, text in enumerate(texts):
         path.with_stem(f"bad-{number}").write_text(text)
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert len(runs(engine)) == 1
     assert spool.files() == []
@@ -196,19 +200,19 @@ def test_files_of_another_user(engine: Engine, spool: Spool, claimed: ClaimedSha
     """Files of another user are not read."""
     os.chown(leave(engine, spool, claimed, 1), 65534, 65534)
 
-    take_up(memory_app(engine), engine, spool)
+    recover_spool(memory_app(engine), engine, spool)
 
     assert runs(engine) == []
 
 
 def test_full_spool(engine: Engine, spool: Spool, claimed: ClaimedShard):
     """A full spool accepts no run and is not changed."""
-    file = spool.begin(claimed)
+    file = spool.create(claimed)
     made = rows(engine, claimed, 2)
     assert file.keep(1, made[:1], SEEN)
     before = file.path.read_bytes()
 
-    spool.most = len(before) + 10
+    spool.limit_bytes = len(before) + 10
     assert not file.keep(2, made[1:], SEEN)
 
     assert file.path.read_bytes() == before
@@ -226,9 +230,41 @@ def test_unusable_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A spool that cannot be written, or has an invalid setting, is reported."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("CAGEMATCH_SPOOL", str(tmp_path / "file"))
-    with pytest.raises(ServiceError, match="set CAGEMATCH_SPOOL to a folder of your own"):
+    with pytest.raises(ServiceError, match="set CAGEMATCH_SPOOL to a folder that you may write to"):
         Spool("sqlite:///x.db").require()
 
     monkeypatch.setenv("CAGEMATCH_SPOOL_MIB", "much")
     with pytest.raises(ServiceError, match="'much'; expected a whole number of MiB"):
         Spool("sqlite:///x.db")
+
+
+# What release 0.1.0 wrote, with its spaces and without the columns that a solve does not fill.
+OLD_LEASE = '{"shard_id": %d, "token": "%s", "batch_id": %d, "created_at": %r, "queue": "other", "stop": 4}'
+OLD_LINE = (
+    '{"position": 1, "rows": [{"batch_id": %d, "configuration_id": 1, "worker_id": 1, "threads": 1, "cores": "0", '
+    '"build_s": null, "solve_s": null, "cpu_s": null, "reference_s": null, "baseline_mib": null, "peak_mib": null, '
+    '"signal": null, "holds": true, "solution": "1234341221434321", "verified": 1, "puzzle_id": %d, "repeat": 0, '
+    '"seed": 0, "answer": "solution", "stop": "finished", "wall_s": 0.25, "size": null, "counters": null, '
+    '"detail": "", "finished_at": 1790000000.5}], "seen": {"seconds": 3.0, "steal": null, "pressure": 0.25, '
+    '"load": 0.5, "oversubscribed": false, "reference_s": 0.1}}'
+)
+
+
+def test_a_file_of_the_first_release_is_stored(engine: Engine, spool: Spool, claimed: ClaimedShard):
+    with reading(engine) as connection:
+        puzzle = connection.scalars(select(StoredPuzzle.id).order_by(StoredPuzzle.id)).first()
+    spool.folder.mkdir(parents=True)
+    lease = OLD_LEASE % (claimed.shard_id, claimed.token, claimed.batch_id, claimed.created_at)
+    (spool.folder / "old.jsonl").write_text(f"{lease}\n{OLD_LINE % (claimed.batch_id, puzzle)}\n")
+
+    recover_spool(memory_app(engine), engine, spool)
+
+    with reading(engine) as connection:
+        assert connection.execute(select(Run.wall_s, Run.holds, Run.verified, Run.second)).one() == (
+            0.25,
+            True,
+            1,
+            None,
+        )
+        assert connection.scalars(select(Shift.pressure)).one() == 0.25
+    assert shard(engine, claimed.shard_id).position == 1

@@ -12,13 +12,13 @@ from cagematch.problems.errors import CagematchError
 from cagematch.workers.keeper.loop import Keeper
 from cagematch.workers.machine.orphans import KEEPER, identity
 from cagematch.workers.machine.processes import PR_SET_CHILD_SUBREAPER, prctl
-from cagematch.workers.messages.framing import encode
+from cagematch.workers.messages.protocol import KeeperFailed, encode
 
 
 def main() -> None:
-    """Serve the worker at the other end of a socket: its descriptor, and a folder for our files."""
+    """Serve a worker; the arguments are the descriptor of its socket and a folder for temporary files."""
     for quiet in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
-        signal.signal(quiet, signal.SIG_IGN)  # the worker decides; when it goes, so does the keeper
+        signal.signal(quiet, signal.SIG_IGN)  # the worker decides; when it ends, the keeper ends
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.environ[KEEPER] = identity(os.getpid())
     worker = socket.socket(fileno=int(sys.argv[1]))
@@ -28,8 +28,8 @@ def main() -> None:
         Keeper(worker, sys.argv[2]).serve()
     except Exception as error:
         with suppress(OSError):
-            worker.send(encode({"failed": str(error) or type(error).__name__}))
-        if isinstance(error, CagematchError):  # the message says it all
+            worker.send(encode(KeeperFailed(str(error) or type(error).__name__)))
+        if isinstance(error, CagematchError):  # the message explains it
             sys.exit(1)
         raise
 

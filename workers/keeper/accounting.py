@@ -1,27 +1,37 @@
-"""The census: which processes came of a run, what they use, and whether that is more than they may."""
+"""Process accounting: the descendants of a run, what they use, and whether that exceeds the limits."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from cagematch.problems.outcome import Stop
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
 from cagematch.workers.machine.processes import Usage, Watched, descendants, kill, pss_kib, usage
-from cagematch.workers.messages.framing import Message
+from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S
+from cagematch.workers.messages.protocol import BatchLimits
 from cagematch.workers.sandbox.shared_page import Running
 
-MIB = 1024
-NS = 1e9
-WARM_UP_S = 5.0  # a warm-up imports what the solver still lacks, which may take longer than a limit
+WARM_UP_S = 5.0  # the least limit of a warm-up: it imports libraries, which may take longer than a run
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A run at one instant: seconds, of wall and CPU, and memory since it began.
+class Sample(NamedTuple):
+    """One sample of a run in flight.
 
-    ``processes`` are the sandbox and what came of it, ``suspended`` says whether one of them is stopped.
+    Attributes
+    ----------
+    running
+        The run, or None between runs.
+    processes
+        The sandbox and its descendants.
+    suspended
+        Whether one of the processes is stopped by a signal or a debugger.
+    wall_s, cpu_s
+        Seconds since the run started.
+    rss_kib, peak_kib
+        Resident memory of all processes now, and the highest sum sampled in this run.
     """
 
     running: Running | None
@@ -32,33 +42,33 @@ class Sample:
     rss_kib: int
     peak_kib: int
 
-    def excess(self, run: Message) -> tuple[str, str] | None:
-        """Why the run may not go on, as the stop and words for people; None when it may."""
-        limit_s = max(run["limit_s"], WARM_UP_S) if self.running and self.running.warm_up else run["limit_s"]
-        if self.wall_s > limit_s + run["grace_s"]:
-            return "timeout", "killed: the solver did not keep its limit"
-        if self._resident_kib(run["memory_mib"] * MIB) > run["memory_mib"] * MIB:
-            return "memout", f"killed: over {run['memory_mib']} MiB"
+    def excess(self, limits: BatchLimits) -> tuple[Stop, str] | None:
+        """The reason to kill the run, as the stop and a text for people; None when it may continue."""
+        limit_s = max(limits.time_s, WARM_UP_S) if self.running and self.running.warm_up else limits.time_s
+        if self.wall_s > limit_s + limits.grace_s:
+            return Stop.TIMEOUT, "killed: the solver did not keep its limit"
+        if self._resident_kib(limits.memory_mib * KIB_PER_MIB) > limits.memory_mib * KIB_PER_MIB:
+            return Stop.MEMOUT, f"killed: over {limits.memory_mib} MiB"
         return None
 
     def _resident_kib(self, limit_kib: int) -> int:
-        """Resident memory; where it matters, with pages counted once that several processes share."""
+        """Resident memory; near the limit, pages shared by several processes count once."""
         if self.rss_kib <= limit_kib or len(self.processes) == 1:
             return self.rss_kib
         return sum(map(pss_kib, self.processes))
 
 
 class ProcessAccounting:
-    """Samples runs, one after another, and ends what one leaves behind for the next."""
+    """Samples one run after another, and kills processes that a run leaves behind."""
 
     def __init__(self) -> None:
         self._keeper = Watched(os.getpid())
-        self._seen_in: dict[int, int] = {}  # processes beside the sandbox: the label of the run in which first seen
+        self._seen_in: dict[int, int] = {}  # further processes: the label of the run in which each was first seen
         self._peak_kib = 0
-        self._of = 0  # the label of the run that the peak is of
+        self._of = 0  # the label of the run of that peak
 
     def take(self, sandbox: SandboxProcess, sandboxes: Collection[SandboxProcess]) -> Sample:
-        """Sample the run that one of the sandboxes is at."""
+        """Sample the run in flight of one sandbox."""
         own = sandbox.process.usage()
         before = sandbox.page.running()
         beside = self.strangers(sandboxes)
@@ -70,25 +80,25 @@ class ProcessAccounting:
         if running:
             self._keep_peak(_label(running), rss_kib)
             if others:
-                sandbox.page.tell_others(_label(running), self._peak_kib)
+                sandbox.page.report_others(_label(running), self._peak_kib)
         return Sample(
             running,
             (sandbox.pid, *others),
             any(u.state in "Tt" for u in used),
-            time.monotonic() - running.started_ns / NS if running else 0.0,
-            max(0.0, sum(u.cpu_s for u in used) - running.cpu_ns / NS) if running else 0.0,
+            time.monotonic() - running.started_ns / NS_PER_S if running else 0.0,
+            max(0.0, sum(u.cpu_s for u in used) - running.cpu_ns / NS_PER_S) if running else 0.0,
             rss_kib,
             self._peak_kib,
         )
 
     def strangers(self, sandboxes: Collection[SandboxProcess]) -> list[int]:
-        """The descendants of this process that are none of its sandboxes."""
+        """The descendants of this process except its sandboxes."""
         processes = {sandbox.pid: sandbox.process for sandbox in sandboxes}
         todo = [pid for each in (self._keeper, *processes.values()) for pid in each.children() if pid not in processes]
         return todo + [pid for each in todo for pid in descendants(each)]
 
     def peak_kib(self, number: int) -> int | None:
-        """The highest memory seen in a run, None when it was over before it was looked at."""
+        """The highest memory sampled in a run, None when it ended before the first sample."""
         return self._peak_kib if number == self._of else None
 
     def _keep_peak(self, label: int, rss_kib: int) -> None:
@@ -96,9 +106,9 @@ class ProcessAccounting:
         self._of = label
 
     def _belonging(self, beside: list[int], running: Running | None) -> list[int]:
-        """End those that an earlier run left running; return the others, if they were seen before.
+        """Kill the processes that an earlier run left running; return the others that were sampled before.
 
-        At first sight a child may still be on its way to exec, sharing all its memory with its parent.
+        A child seen for the first time may be about to exec: it still shares all its memory with its parent.
         """
         label = _label(running)
         known, self._seen_in = self._seen_in, {pid: self._seen_in.get(pid, label) for pid in beside}

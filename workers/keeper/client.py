@@ -1,8 +1,7 @@
-"""The worker's end of a keeper: a slot's way to cores, sandboxes and answers."""
+"""The worker's end of a keeper: how a slot gets cores, sandboxes and answers."""
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import select
@@ -13,43 +12,42 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from cagematch.problems.errors import SandboxError
-from cagematch.problems.outcome import SOLVING, Asked
 from cagematch.workers.machine.processes import end_marked
 from cagematch.workers.machine.topology import shared_with
-from cagematch.workers.messages.framing import Lines, Message, NotALine, encode
+from cagematch.workers.messages.frames import FrameError, FrameReader
+from cagematch.workers.messages.protocol import (
+    Abort,
+    Aborted,
+    BatchSettings,
+    KeeperFailed,
+    LeaseCores,
+    LeasedCores,
+    Message,
+    MessageError,
+    ReleaseCores,
+    RunAnswer,
+    RunRequest,
+    decode,
+    encode,
+)
 
-GRACE_S = 0.5  # how long past its limit a run may still answer before it is killed
 ENDING_S = 20.0  # for a keeper to end by itself
-MARK = "CAGEMATCH_SLOT"  # in the environment of a keeper and of all that comes of it
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a run may use: seconds of wall time, MiB of resident memory."""
-
-    time_s: float
-    memory_mib: int
-    grace_s: float = GRACE_S
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One run as the keeper needs it. ``number`` is unique in the keeper's life and starts at 1."""
-
-    number: int
-    family: str
-    configuration: str
-    kind: str
-    text: str
-    seed: int
+MARK = "CAGEMATCH_SLOT"  # environment variable of a keeper and all its descendants
+RECEIVE = 1 << 18  # bytes
+M = TypeVar("M", bound=Message)
 
 
 class KeeperClient:
-    """A keeper of one's own. Not for several threads at once; ``kill`` alone may come from another."""
+    """Starts a keeper and talks to it.
+
+    One thread uses a client; only ``kill`` may be called from another. Every method raises SandboxError when the
+    keeper has ended.
+    """
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
@@ -65,7 +63,8 @@ class KeeperClient:
                 start_new_session=True,
             )
         self.in_turns = False
-        self._lines = Lines()
+        self._settings: BatchSettings | None = None
+        self._frames = FrameReader()
         self._ready = select.poll()
         self._ready.register(self._socket, select.POLLIN)
 
@@ -75,42 +74,48 @@ class KeeperClient:
         return self._process.pid
 
     def lease(self, threads: int) -> list[int]:
-        """Wait for cores, however long it takes, and return their numbers.
+        """Wait for cores, without a limit, and return their numbers.
 
-        Where this process has no others, answers come ``in_turns``: when every run has its own, and not during one.
+        Where this process has no other cores, answers are delivered ``in_turns``: when every run has one, and not
+        while a run is in flight.
         """
-        self._say({"do": "lease", "threads": threads})
-        cores = list(self._wait_for("cores"))
+        self._send(encode(LeaseCores(threads)))
+        cores = self._wait_for(LeasedCores).cores
         self.in_turns = bool(shared_with(cores))
         return cores
 
     def release(self) -> None:
-        """Give the cores back."""
-        self._say({"do": "release"})
+        """Release the cores."""
+        self._send(encode(ReleaseCores()))
 
-    def submit(self, jobs: Iterable[Job], limits: Limits, asked: Asked = SOLVING) -> None:
-        """Hand over runs; they are done in this order."""
-        limit = {"limit_s": limits.time_s, "memory_mib": limits.memory_mib, "grace_s": limits.grace_s}
-        same = limit | {"task": asked.task, "bound": asked.bound}
-        self._say({"do": "runs", "runs": [_run(job) | same for job in jobs], "together": self.in_turns})
+    def submit(self, runs: Iterable[RunRequest], settings: BatchSettings) -> None:
+        """Send runs; they are solved in this order. Settings are sent only when they change."""
+        data = b"".join(map(encode, runs))
+        wanted = replace(settings, in_turns=self.in_turns) if settings.in_turns != self.in_turns else settings
+        if wanted != self._settings:
+            self._settings = wanted
+            data = encode(wanted) + data
+        self._send(data)
 
-    def answers(self, within_s: float) -> Iterator[Message]:
-        """The answers that come until ``within_s`` seconds have passed or some have come."""
+    def answers(self, within_s: float) -> Iterator[RunAnswer]:
+        """Yield the answers that have arrived; wait up to ``within_s`` seconds for the first."""
         if self._ready.poll(max(0.0, within_s) * 1000):
-            yield from self._receive()
+            for message in self._receive():
+                if isinstance(message, RunAnswer):
+                    yield message
 
     def abort(self) -> None:
-        """Drop every run, kill the one under way, and wait until that is done."""
-        self._say({"do": "abort"})
-        self._wait_for("aborted")
+        """Drop every run, kill the one in flight, and wait until that is done."""
+        self._send(encode(Abort()))
+        self._wait_for(Aborted)
 
     def kill(self) -> None:
-        """Close the connection: the keeper kills all that it has and ends. Any call in progress fails."""
-        with suppress(OSError):  # closed already
+        """Close the connection: the keeper kills all its descendants and ends. Any call in progress fails."""
+        with suppress(OSError):  # already closed
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the keeper and wait for it; when it did not end as it should, end what it left behind."""
+        """End the keeper and wait for it; where it failed to clean up, kill what it left behind."""
         self._socket.close()
         try:
             code = self._process.wait(timeout=ENDING_S)
@@ -121,41 +126,30 @@ class KeeperClient:
             end_marked(f"{MARK}={self._mark}")
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _say(self, message: Message) -> None:
+    def _send(self, data: bytes) -> None:
         try:
-            self._socket.sendall(encode(message))
+            self._socket.sendall(data)
         except OSError as error:
             raise self._gone(error) from error
 
     def _receive(self) -> Iterator[Message]:
         try:
-            data = self._socket.recv(1 << 18)
-            messages = [json.loads(line) for line in self._lines.feed(data)]
-        except (OSError, ValueError, NotALine) as error:
+            data = self._socket.recv(RECEIVE)
+            messages = [decode(frame) for frame in self._frames.feed(data)]
+        except (OSError, FrameError, MessageError) as error:
             raise self._gone(error) from error
         if not data:
             raise self._gone("it closed the connection")
         for message in messages:
-            if "failed" in message:
-                raise self._gone(message["failed"])
+            if isinstance(message, KeeperFailed):
+                raise self._gone(message.reason)
             yield message
 
     def _gone(self, why: object) -> SandboxError:
         return SandboxError(f"the keeper (process {self.pid}) is gone: {why}")
 
-    def _wait_for(self, key: str) -> Any:
+    def _wait_for(self, expected: type[M]) -> M:
         while True:
             for message in self._receive():
-                if key in message:
-                    return message[key]
-
-
-def _run(job: Job) -> Message:
-    return {
-        "n": job.number,
-        "family": job.family,
-        "configuration": job.configuration,
-        "kind": job.kind,
-        "text": job.text,
-        "seed": job.seed,
-    }
+                if isinstance(message, expected):
+                    return message

@@ -1,38 +1,52 @@
-"""The keeper's end of one sandbox: starting it, talking to it, and what was last seen of it."""
+"""A sandbox process as its keeper sees it: starting it, sending runs, reading answers."""
 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from msgspec.structs import replace
+
+from cagematch.workers.keeper.pending_runs import PendingRun
 from cagematch.workers.machine.cgroups import MemoryGroup
 from cagematch.workers.machine.processes import Watched, pin
-from cagematch.workers.messages.framing import PAGE_FD, Lines, Message, encode
+from cagematch.workers.messages.frames import PAGE_FD, Frame, FrameReader
+from cagematch.workers.messages.protocol import BatchSettings, encode
 from cagematch.workers.sandbox.shared_page import Page
 
-STDERR_KEPT = 4096
-STDERR_PIPE = 1 << 20  # a solver that chatters should not have to wait for the keeper's next tick
-READ = 1 << 16
-# One thread a solve means one: libraries that start helpers of their own accord are told not to.
+STDERR_KEPT = 4096  # bytes, the end of standard error
+STDERR_PIPE = 1 << 20  # bytes; a solver that prints a lot must not wait for the keeper's next tick
+READ = 1 << 16  # bytes
+# One thread per solve: libraries must not start helper threads on their own.
 QUIET_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_numbers = itertools.count(1)
 UNSETTABLE = {signal.SIGKILL, signal.SIGSTOP}
 
 
 class SandboxProcess:
-    """A live sandbox process, in a folder of its own below ``folder``."""
+    """A live sandbox process with its own folder below ``folder``.
+
+    Attributes
+    ----------
+    warmed
+        The configurations that this process has been warmed up for.
+    waited_for_s
+        Monotonic time since when its next sign of life is expected.
+    """
 
     def __init__(self, cores: Collection[int], folder: str) -> None:
         self.warmed: set[str] = set()
-        self.waited_for_s = time.monotonic()  # since when its next sign of life is awaited
-        self._folder = tempfile.mkdtemp(dir=folder)
-        self._lines = Lines()
+        self.waited_for_s = time.monotonic()
+        self._folder = f"{folder}/{next(_numbers)}"
+        os.mkdir(self._folder, 0o700)  # noqa: PTH102 - pathlib would slow the keeper's start
+        self._frames = FrameReader()
+        self._settings: BatchSettings | None = None  # the last that it was sent
         self._unsent = bytearray()
         self._stderr = bytearray()
         page = Page.create()
@@ -59,7 +73,7 @@ class SandboxProcess:
 
     @property
     def answers(self) -> int:
-        """The descriptor that becomes readable when answers come."""
+        """The descriptor that becomes readable when answers arrive."""
         return self._answers
 
     def pin(self, cores: Collection[int]) -> None:
@@ -67,33 +81,45 @@ class SandboxProcess:
         pin(self.pid, cores)
 
     def limit_memory(self, mib: int) -> None:
-        """Have the kernel hold the limit, where it lets us; the keeper looks after it in any case."""
+        """Let the kernel enforce the limit where cgroups are available; the keeper checks it in any case."""
         if self._group:
             self._group.limit(mib)
 
     def lost_to_memory(self) -> bool:
-        """Whether the kernel has killed a process of the run for its memory since this was last asked."""
+        """Whether the kernel has killed a process for its memory since the last call."""
         before, self._kills = self._kills, self._group.kills() if self._group else 0
         return self._kills > before
 
-    def send(self, runs: Collection[Message]) -> None:
-        """Hand over runs, as far as the pipe takes them; the rest goes with the next call."""
-        self._unsent += b"".join(map(encode, runs))
+    def queue(self, run: PendingRun, *, warm_up: bool) -> None:
+        """Queue a run, after its settings where these differ from the last ones."""
+        if run.settings != self._settings:
+            self._settings = run.settings
+            self._unsent += encode(replace(run.settings, warm_up=warm_up))
+        self._unsent += run.request.data
+
+    def send(self) -> None:
+        """Write the queued runs until the pipe is full; the next call writes the rest."""
         with suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 del self._unsent[: os.write(self._runs, self._unsent[:READ])]
 
-    def read(self) -> list[bytes]:
-        """The answers that have come. Raises NotALine when something else has."""
-        lines: list[bytes] = []
+    def read(self) -> list[Frame]:
+        """Return the answers that have arrived.
+
+        Raises
+        ------
+        FrameError
+            Something else than frames was written to the channel.
+        """
+        frames: list[Frame] = []
         for data in _drain(self._answers):
-            lines += self._lines.feed(data)
-        if lines:
+            frames += self._frames.feed(data)
+        if frames:
             self.waited_for_s = time.monotonic()
-        return lines
+        return frames
 
     def drain_errors(self) -> None:
-        """Take what the sandbox wrote to standard error and keep the end of it."""
+        """Read standard error and keep the end of it."""
         for data in _drain(self._errors, STDERR_PIPE // READ):
             self._stderr += data
             del self._stderr[:-STDERR_KEPT]
@@ -105,18 +131,25 @@ class SandboxProcess:
         return self._stderr.decode(errors="replace").strip()
 
     def close(self) -> None:
-        """Forget the process, which has ended, and remove its files."""
+        """Release the resources of the process, which has ended, and remove its files."""
         for fd in (self._runs, self._answers, self._errors, self.pidfd):
             os.close(fd)
         self.process.close()
         self.page.close()
         if self._group:
             self._group.remove()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_folder(self._folder)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder with its contents, as far as possible."""
+    from shutil import rmtree  # loads the compression libraries, which would slow the keeper's start
+
+    rmtree(folder, ignore_errors=True)
 
 
 def _start(descriptors: list[int], environment: dict[str, str]) -> int:
-    """Start a sandbox whose descriptors 0, 1, 2, … are the given ones; return its process."""
+    """Start a sandbox with the given descriptors as 0, 1, 2, …; return its process id."""
     command = [sys.executable, "-P", "-m", "cagematch.workers.sandbox", str(os.getpid())]
     actions = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(descriptors)]
     defaults = signal.valid_signals() - UNSETTABLE
@@ -124,13 +157,13 @@ def _start(descriptors: list[int], environment: dict[str, str]) -> int:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Ours without the addresses (and passwords) of our services: no solver needs to know them."""
+    """The environment without the addresses and passwords of the services: no solver needs them."""
     kept = {k: v for k, v in os.environ.items() if not (k.startswith("CAGEMATCH_") and k.endswith("_URL"))}
     return kept | QUIET_THREADS | {"TMPDIR": folder}
 
 
 def _drain(fd: int, most: int = 1 << 10) -> Iterator[bytes]:
-    """Read what is there, in ``most`` pieces at most: a writer may be quicker than its reader."""
+    """Read the available data in at most ``most`` pieces: a writer may be faster than its reader."""
     with suppress(BlockingIOError):
         for _ in range(most):
             data = os.read(fd, READ)
@@ -142,5 +175,5 @@ def _drain(fd: int, most: int = 1 << 10) -> Iterator[bytes]:
 
 
 def _above(fd: int, floor: int) -> int:
-    """Duplicate a descriptor above ``floor``, out of the way of the numbers that a sandbox is given."""
+    """Duplicate a descriptor above ``floor``, out of the range that the sandbox uses."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, floor + 1)

@@ -1,1 +1,1 @@
-"""The machine: cores, processes, memory limits, host facts and speed."""
+"""The machine: cores, processes, memory limits, kernel counters and speed."""

@@ -1,7 +1,8 @@
-"""A memory cgroup for a sandbox, where one may be made: the kernel then holds the limit without a delay.
+"""A memory cgroup for each sandbox, where the worker may create one: the kernel then enforces the limit at once.
 
-Version 1 and version 2 of the interface differ in the names of their files only, as far as they are used
-here. Documentation: the kernel's "Control Group v2" and "Memory Resource Controller".
+The two versions of the interface differ only in the names of the files used here.
+
+Source: "Control Group v2" and "Memory Resource Controller" in the kernel's documentation.
 """
 
 from __future__ import annotations
@@ -14,23 +15,31 @@ from pathlib import Path
 
 from cagematch.workers.machine.orphans import identity, is_gone
 from cagematch.workers.machine.processes import descendants, kill
+from cagematch.workers.machine.procfs import own_cgroups
+from cagematch.workers.machine.units import BYTES_PER_MIB
 
-MIB = 1 << 20
-READ = 4096
-PREFIX = "cagematch-"
-OURS = "worker"  # ends the name of the group that a worker made for itself
+PREFIX = "cagematch-"  # Starts the name of every group that we create.
+WORKER = "worker"  # Ends the name of the group that a worker creates for itself.
 CONTROLLER = "memory"
-ROOT, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-GONE_S = 2.0  # how long the kernel may take to notice that a group's last process has ended
+ROOT = Path("/sys/fs/cgroup")  # Where the cgroup file systems are mounted.
+OWN = Path("/proc/self/cgroup")  # Lists the groups of this process.
+EVENTS_BYTES = 4096  # Bytes to read of a file of events; it is shorter.
+
+# Seconds after which `MemoryGroup.remove` gives up: the kernel frees a group some time after its last process ends.
+REMOVE_S = 2.0
+REMOVE_PAUSE_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The names in one version of the interface."""
+    """The file names of one version of the interface.
+
+    ``swap`` limits memory and swap together in version 1, and swap alone in version 2.
+    """
 
     version: str
     limit: str
-    swap: str  # the same limit for memory and swap together (v1), or for swap alone (v2)
+    swap: str
     events: str
 
 
@@ -39,26 +48,26 @@ _V2 = _Files("cgroup v2", "memory.max", "memory.swap.max", "memory.events")
 
 
 class MemoryGroup:
-    """A group of this process's own group. ``create`` gives None where that is not allowed."""
+    """A memory cgroup below the group of this process. ``create`` makes one."""
 
     def __init__(self, folder: Path, files: _Files) -> None:
         self._folder = folder
         self._files = files
         self._limit_mib = 0
-        self._events = -1  # open once: it is read a hundred times a second
+        self._events = -1  # Stays open, as it is read a hundred times per second.
 
     @classmethod
     def create(cls, pid: int, root: Path = ROOT, own: Path = OWN) -> MemoryGroup | None:
-        """Make a group below the one that this process is in, and move a process into it.
+        """Create a group and move a process into it; return None where the kernel does not allow it.
 
-        Those that it starts from then on are in as well.
+        Processes that the moved one starts later belong to the group as well.
         """
         for parent, files in _candidates(root, own):
-            folder = _named(parent, str(pid))
+            folder = _group_folder(parent, str(pid))
             try:
-                _sweep(parent)
+                _remove_abandoned(parent)
                 if files is _V2:
-                    _hand_on(parent)
+                    _delegate(parent)
                 folder.mkdir()
                 if os.access(folder / files.limit, os.W_OK):
                     (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
@@ -69,100 +78,97 @@ class MemoryGroup:
         return None
 
     @property
-    def way(self) -> str:
-        """How the limit is held: the version of the interface."""
+    def version(self) -> str:
+        """The version of the interface: ``cgroup v1`` or ``cgroup v2``."""
         return self._files.version
 
     def limit(self, mib: int) -> None:
-        """Set the limit of the group's memory, swap included, in MiB."""
+        """Limit the group's memory, including swap, to ``mib`` MiB."""
         if mib == self._limit_mib:
             return
         self._limit_mib = mib
-        first, then = ("-1", str(mib * MIB)) if self._files is _V1 else ("0", "0")
-        # The kernel refuses what is below the present use, and swap where it does not count it.
-        for name, value in ((self._files.swap, first), (self._files.limit, str(mib * MIB)), (self._files.swap, then)):
+        limit = str(mib * BYTES_PER_MIB)
+        first, then = ("-1", limit) if self._files is _V1 else ("0", "0")
+        # The kernel refuses a limit below the present use, and a swap limit where it does not count swap.
+        for name, value in ((self._files.swap, first), (self._files.limit, limit), (self._files.swap, then)):
             with suppress(OSError):
                 (self._folder / name).write_text(value, encoding="ascii")
 
     def kills(self) -> int:
-        """How many processes of the group the kernel has killed for memory."""
+        """Return how many processes of the group the kernel has killed for exceeding the limit."""
         try:
             if self._events < 0:
                 self._events = os.open(self._folder / self._files.events, os.O_RDONLY)
-            lines = os.pread(self._events, READ, 0).splitlines()
+            lines = os.pread(self._events, EVENTS_BYTES, 0).splitlines()
         except OSError:
             return 0
         return next((int(line.split()[1]) for line in lines if line.startswith(b"oom_kill ")), 0)
 
     def remove(self) -> None:
-        """Remove the group, whose processes have ended."""
+        """Remove the group, whose processes must have ended; leave it where the kernel still refuses after 2 s."""
         if self._events >= 0:
             os.close(self._events)
             self._events = -1
-        deadline = time.monotonic() + GONE_S
+        deadline = time.monotonic() + REMOVE_S
         while self._folder.exists():
             try:
                 self._folder.rmdir()
             except OSError:
                 if time.monotonic() > deadline:
                     return
-                time.sleep(0.001)
+                time.sleep(REMOVE_PAUSE_S)
 
 
-def make_room(root: Path = ROOT, own: Path = OWN) -> None:
-    """Move this process into a group of its own below the present one, where that is what version 2 asks for.
+def move_to_own_group(root: Path = ROOT, own: Path = OWN) -> None:
+    """Move this worker into a new group below its present one, where version 2 requires it.
 
-    A group may let those below it limit memory only while it has no processes itself. Others' are left alone.
+    Version 2 lets a group limit the memory of groups below it only while it contains no processes itself. A group that
+    contains processes of other programs stays as it is.
     """
     for base in (base for base, files in _candidates(root, own) if files is _V2):
         with suppress(OSError):
-            inside = set(_inside(base))
-            mine = {os.getpid(), *descendants(os.getpid())}
+            members = set(_members(base))
+            ours = {os.getpid(), *descendants(os.getpid())}
             controllers = (base / "cgroup.controllers").read_text(encoding="ascii").split()
-            if os.getpid() in inside <= mine and CONTROLLER in controllers:
-                folder = _named(base, OURS)
+            if os.getpid() in members <= ours and CONTROLLER in controllers:
+                folder = _group_folder(base, WORKER)
                 folder.mkdir()
-                for pid in inside:
+                for pid in members:
                     (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
 
-def _named(parent: Path, what: str) -> Path:
-    return parent / f"{PREFIX}{identity(os.getpid())}-{what}"
+def _group_folder(parent: Path, suffix: str) -> Path:
+    return parent / f"{PREFIX}{identity(os.getpid())}-{suffix}"
 
 
 def _candidates(root: Path, own: Path) -> list[tuple[Path, _Files]]:
-    """Where a group might be made. Inside a container the path that the kernel tells may be seen from its top."""
+    """Parents for a new group. A container sees its own group at ``root``, whatever path the kernel reports."""
     found: list[tuple[Path, _Files]] = []
-    try:
-        lines = own.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return found
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
+    for controllers, path in own_cgroups(own):
         if CONTROLLER in controllers.split(","):
             found += [(root / CONTROLLER / base.lstrip("/"), _V1) for base in (path, "/")]
         elif not controllers:
             base = root / path.lstrip("/")
-            above = [base.parent] if base.name.startswith(PREFIX) and base.name.endswith(OURS) else []
+            above = [base.parent] if base.name.startswith(PREFIX) and base.name.endswith(WORKER) else []
             found += [(each, _V2) for each in (*above, base, root)]
     return found
 
 
-def _hand_on(base: Path) -> None:
-    """Let the groups below have the controller; only a group without processes of its own may."""
+def _delegate(base: Path) -> None:
+    """Enable the controller for the groups below, which the kernel allows in a group without processes."""
     with suppress(OSError), open(base / "cgroup.subtree_control", "r+", encoding="ascii") as control:
         control.write(f"+{CONTROLLER}")
 
 
-def _sweep(parent: Path) -> None:
-    """End what is left in the groups of keepers that were killed, and remove them."""
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the groups of keepers that were killed, with the processes in them."""
     for folder in parent.glob(f"{PREFIX}*-*"):
         if is_gone(folder.name.removeprefix(PREFIX).partition("-")[0]):
             with suppress(OSError):
-                if not folder.name.endswith(OURS):  # keepers are in there, which end by themselves
-                    kill(_inside(folder))
+                if not folder.name.endswith(WORKER):  # It contains keepers, which end by themselves.
+                    kill(_members(folder))
                 folder.rmdir()
 
 
-def _inside(folder: Path) -> list[int]:
+def _members(folder: Path) -> list[int]:
     return [int(pid) for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split()]

@@ -1,6 +1,6 @@
-"""What kind of machine this is, as far as it can be read, and how fast and how it would limit memory now.
+"""What kind of machine this host is, and a survey of its speed and its way to limit memory.
 
-``root`` is where ``proc`` and ``sys`` are.
+``root`` is the folder that contains ``proc`` and ``sys``.
 """
 
 from __future__ import annotations
@@ -18,19 +18,27 @@ from typing import Any
 
 from cagematch.problems.errors import SandboxError
 from cagematch.workers.machine.cgroups import MemoryGroup
-from cagematch.workers.machine.topology import ROOT, as_list, one_of_each, usable_cores
+from cagematch.workers.machine.procfs import read_text
+from cagematch.workers.machine.topology import ROOT, format_cores, one_thread_per_core, usable_cores
+from cagematch.workers.machine.units import BYTES_PER_MIB
 
-PASSING = {"load"}  # facts that do not make a host another one
-WATCH = "watch"  # memory is limited by the keeper's looks alone
-SURVEY_S = 30.0  # more than a survey takes, its wait apart
+CHANGING = {"load"}  # Facts that differ between two workers of the same host.
+KEEPER_ONLY = "watch"  # The value of ``memory_limit`` where no cgroup can be created and only the keeper enforces it.
+SURVEY_S = 30.0  # Seconds after which a survey fails, without its wait for a core; it takes 0.5 s.
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Seconds that the reference computation took, and how memory is limited.
+    """A measurement of this host.
 
-    ``core`` is the leased core that it ran on, None where none was free; ``memory_limit`` one of "cgroup v1",
-    "cgroup v2" and "watch".
+    Parameters
+    ----------
+    reference_s
+        CPU seconds of the reference computation.
+    core
+        The leased core that ran it, None where none was free.
+    memory_limit
+        What enforces memory limits: "cgroup v1", "cgroup v2" or "watch" (the keeper alone).
     """
 
     reference_s: float
@@ -39,28 +47,31 @@ class Survey:
 
 
 def host_name() -> str:
-    """The name of this machine (or container)."""
+    """Return the name of this host or container."""
     return socket.gethostname()
 
 
 def host_facts(root: Path = ROOT) -> dict[str, Any]:
-    """What the machine is; what cannot be read is missing.
+    """Return what this machine is, without the facts that cannot be read.
 
-    ``processor``; ``cores`` that solves may have, and which (``core_list``); ``host_cores`` and ``host_threads`` that
-    are online; ``caches`` of the first core; ``memory_mib``, ``kernel``, ``governor``, ``turbo``, ``hypervisor``
-    (whether there is one) and ``load`` over the last minute.
+    Returns
+    -------
+    dict
+        ``processor``; ``cores`` that solves may use, and their numbers (``core_list``); ``host_cores`` and
+        ``host_threads`` that are online; ``caches`` of the first core; ``memory_mib``; ``kernel``; ``governor``;
+        ``turbo``; ``hypervisor`` (whether there is one); ``load`` over the last minute.
     """
-    online = _online(root)
+    online = _online_threads(root)
     facts = {
         "processor": _cpuinfo(root).get("model name", platform.machine()),
         "cores": len(usable_cores(root)),
-        "core_list": as_list(usable_cores(root)),
-        "host_cores": len(one_of_each(online, root)) or None,
+        "core_list": format_cores(usable_cores(root)),
+        "host_cores": len(one_thread_per_core(online, root)) or None,
         "host_threads": len(online) or None,
         "caches": _caches(root) or None,
-        "memory_mib": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "memory_mib": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // BYTES_PER_MIB,
         "kernel": platform.release(),
-        "governor": _read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "governor": read_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
         "turbo": _turbo(root),
         "hypervisor": _hypervisor(root),
         "load": _load(root),
@@ -69,40 +80,45 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
 
 
 def digest(name: str, facts: dict[str, Any]) -> str:
-    """One string a host and state of it: a host that changed is another row."""
-    lasting = {key: value for key, value in facts.items() if key not in PASSING}
+    """Return a string that identifies a host and its facts: a host with new hardware gets another one."""
+    lasting = {key: value for key, value in facts.items() if key not in CHANGING}
     return hashlib.sha256(json.dumps([name, lasting], sort_keys=True).encode()).hexdigest()
 
 
 def survey(wait_s: float = 0.0) -> Survey:
-    """Measure how fast a core is, under a lease of it, and try how memory is limited. Takes 0.5 s and the wait.
+    """Measure the speed of a leased core, and detect how memory can be limited. Takes 0.5 s and the wait.
 
-    Where no core becomes free within ``wait_s``, one that is in use is measured.
+    Parameters
+    ----------
+    wait_s
+        Seconds to wait for a free core; without one, the measurement runs on a core in use.
+
+    Raises
+    ------
+    SandboxError
+        The measuring process fails or does not end in time.
     """
     command = [sys.executable, "-P", "-m", "cagematch.workers.machine.reference", str(wait_s)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         group = MemoryGroup.create(process.pid)
         try:
-            told = json.loads(process.communicate(timeout=wait_s + SURVEY_S)[0])
+            measured = json.loads(process.communicate(timeout=wait_s + SURVEY_S)[0])
         except (ValueError, subprocess.TimeoutExpired) as error:
             process.kill()
-            raise SandboxError(f"the reference measurement failed: {error}") from error
+            raise SandboxError(f"the measurement of this host's speed failed: {error}") from error
     if group:
         group.remove()
-    return Survey(**told, memory_limit=group.way if group else WATCH)
+    return Survey(**measured, memory_limit=group.version if group else KEEPER_ONLY)
 
 
-def _online(root: Path) -> list[int]:
-    return [int(name.removeprefix("cpu")) for name in _stat(root) if name.removeprefix("cpu").isdigit()]
-
-
-def _stat(root: Path) -> list[str]:
-    return [line.partition(" ")[0] for line in (_read(root / "proc/stat") or "").splitlines()]
+def _online_threads(root: Path) -> list[int]:
+    names = [line.partition(" ")[0] for line in read_text(root / "proc/stat").splitlines()]
+    return [int(name.removeprefix("cpu")) for name in names if name.removeprefix("cpu").isdigit()]
 
 
 def _cpuinfo(root: Path) -> dict[str, str]:
-    """What is said of the first processor."""
-    first = (_read(root / "proc/cpuinfo") or "").partition("\n\n")[0]
+    """The properties of the first processor."""
+    first = read_text(root / "proc/cpuinfo").partition("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
 
@@ -116,25 +132,18 @@ def _caches(root: Path) -> dict[str, str]:
     """Sizes as ``{"L1d": "32K", …}``."""
     found = {}
     for folder in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        level, kind, size = (_read(folder / name) for name in ("level", "type", "size"))
+        level, kind, size = (read_text(folder / name) for name in ("level", "type", "size"))
         if level and size:
-            found[f"L{level}" + {"Data": "d", "Instruction": "i"}.get(kind or "", "")] = size
+            found[f"L{level}" + {"Data": "d", "Instruction": "i"}.get(kind, "")] = size
     return found
 
 
 def _turbo(root: Path) -> str | None:
     cpu = root / "sys/devices/system/cpu"
-    intel = {"0": "on", "1": "off"}.get(_read(cpu / "intel_pstate/no_turbo") or "")
-    return intel or {"1": "on", "0": "off"}.get(_read(cpu / "cpufreq/boost") or "")
+    intel = {"0": "on", "1": "off"}.get(read_text(cpu / "intel_pstate/no_turbo"))
+    return intel or {"1": "on", "0": "off"}.get(read_text(cpu / "cpufreq/boost"))
 
 
 def _load(root: Path) -> float | None:
-    told = _read(root / "proc/loadavg")
-    return float(told.split()[0]) if told else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
+    words = read_text(root / "proc/loadavg").split()
+    return float(words[0]) if words else None

@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: who descends from whom, what they use, and how to end them all."""
+"""Processes and their descendants: usage, signals, reaping and CPU affinity."""
 
 from __future__ import annotations
 
@@ -12,19 +12,40 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-TICKS = os.sysconf("SC_CLK_TCK")
-PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
+from cagematch.workers.machine import procfs
+from cagematch.workers.machine.procfs import GONE, environment_value, process_ids, stat_fields
+from cagematch.workers.machine.units import BYTES_PER_KIB
+
+TICKS = os.sysconf("SC_CLK_TCK")  # Clock ticks per second, the unit of times in /proc.
+PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // BYTES_PER_KIB  # KiB per page of memory.
+
+# Options of prctl(2).
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-LOOK_AGAIN_S = 0.020  # between two looks for what dying processes have started; to look at a hundred takes 5 ms
-PPID, UTIME, STIME_OF_REAPED, THREADS, RSS = 1, 11, 15, 17, 21  # fields of /proc/pid/stat after the name, from 0
-LISTED = 4096 - 8  # bytes; a longer list of children may go on: the kernel cuts it at the end of a page
-GONE = (FileNotFoundError, ProcessLookupError)
+
+# Seconds to reap the killed before listing descendants again: dying processes may have started more.
+# Listing a hundred processes takes 5 ms.
+RELIST_S = 0.020
+REAP_PAUSE_S, LONGEST_REAP_PAUSE_S, REAP_PAUSE_GROWTH = 0.0005, 0.005, 1.2
+
+# Bytes: the kernel cuts a list of children at the end of a page, so a longer one may be incomplete.
+CHILDREN_PAGE = 4096
+COMPLETE_CHILDREN = CHILDREN_PAGE - 8
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One process: its state letter, CPU seconds with those of its reaped children, resident KiB."""
+    """What one process uses.
+
+    Parameters
+    ----------
+    state
+        The letter of proc_pid_stat(5), such as ``R`` or ``T``.
+    cpu_s
+        CPU seconds, with those of its reaped children.
+    rss_kib
+        Resident memory in KiB.
+    """
 
     state: str
     cpu_s: float
@@ -32,16 +53,22 @@ class Usage:
 
 
 def prctl(option: int, value: int) -> None:
-    """Call prctl(2), or raise OSError."""
+    """Call prctl(2).
+
+    Raises
+    ------
+    OSError
+        The kernel refuses the option or its value.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option}, {value})")
 
 
 def children(pid: int) -> Iterator[int]:
-    """The direct children of a process, whichever of its threads started them."""
+    """Yield the direct children of a process, whichever of its threads started them."""
     if not _lists_children():
-        yield from (child for child in everybody() if _parent(child) == pid)
+        yield from (child for child in process_ids() if _parent(child) == pid)
         return
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -57,27 +84,13 @@ def _lists_children() -> bool:
     return os.path.exists(f"/proc/self/task/{threading.get_native_id()}/children")  # noqa: PTH110
 
 
-def everybody() -> Iterator[int]:
-    """Every process that can be seen from here."""
-    return (int(name) for name in os.listdir("/proc") if name.isdigit())
-
-
 def _parent(pid: int) -> int | None:
-    fields = fields_of(pid)
-    return int(fields[PPID]) if fields else None
-
-
-def fields_of(pid: int) -> list[bytes] | None:
-    """The fields of /proc/pid/stat after the name; None when the process is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return file.read(1024).rpartition(b")")[2].split()
-    except GONE:
-        return None
+    fields = stat_fields(pid)
+    return int(fields[procfs.PPID]) if fields else None
 
 
 def descendants(pid: int, spare: Collection[int] = ()) -> list[int]:
-    """Every process below ``pid``, parents first, without those in ``spare`` and what is below them."""
+    """Return every process below ``pid``, parents first, without those in ``spare`` and their descendants."""
     found: list[int] = []
     todo = [pid]
     while todo:
@@ -89,55 +102,65 @@ def descendants(pid: int, spare: Collection[int] = ()) -> list[int]:
 
 
 def usage(pid: int) -> Usage | None:
-    """What a process uses; None when it is gone, or dead and waiting to be reaped."""
-    return _usage(fields_of(pid))
+    """Return what a process uses, None when it has ended or is a zombie."""
+    return _usage(stat_fields(pid))
 
 
 def _usage(fields: list[bytes] | None) -> Usage | None:
-    if not fields or fields[0] in b"ZX":
+    if not fields or not procfs.is_alive(fields):
         return None
-    used = sum(map(int, fields[UTIME:STIME_OF_REAPED])) / TICKS
-    return Usage(fields[0].decode(), used, int(fields[RSS]) * PAGE_KIB)
+    used = sum(map(int, fields[procfs.UTIME : procfs.STIME_OF_REAPED])) / TICKS
+    return Usage(fields[procfs.STATE].decode(), used, int(fields[procfs.RSS]) * PAGE_KIB)
 
 
 class Watched:
-    """A process that is looked at a hundred times a second: what is read of it stays open, at a quarter of the cost."""
+    """A process that is sampled a hundred times per second.
+
+    Its files in /proc stay open: reading an open file takes a quarter of the time of opening and reading it.
+
+    Raises
+    ------
+    FileNotFoundError
+        The process has ended.
+    """
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-        listed = _lists_children()
-        self._children = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY) if listed else None
+        self._children = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY) if _lists_children() else None
         self._threads = 1
 
     def usage(self) -> Usage | None:
-        """What the process uses; None when it is gone."""
+        """Return what the process uses, None when it has ended."""
         try:
-            fields = os.pread(self._stat, 1024, 0).rpartition(b")")[2].split()
+            fields = procfs.parse_stat(os.pread(self._stat, procfs.STAT_BYTES, 0))
         except GONE:
             return None
-        self._threads = int(fields[THREADS])
+        self._threads = int(fields[procfs.THREADS])
         return _usage(fields)
 
     def children(self) -> list[int]:
-        """Its direct children. Ask after ``usage``, which tells whether threads may have started some."""
+        """Return its direct children.
+
+        Call it after ``usage``, which counts the threads: the open file lists the children of the first thread only.
+        """
         if self._children is None or self._threads != 1:
             return list(children(self.pid))
         try:
-            listed = os.pread(self._children, 4096, 0)
+            found = os.pread(self._children, CHILDREN_PAGE, 0)
         except GONE:
             return []
-        return list(map(int, listed.split())) if len(listed) <= LISTED else list(children(self.pid))
+        return list(map(int, found.split())) if len(found) <= COMPLETE_CHILDREN else list(children(self.pid))
 
     def close(self) -> None:
-        """Look no more."""
+        """Close its files."""
         os.close(self._stat)
         if self._children is not None:
             os.close(self._children)
 
 
 def pss_kib(pid: int) -> int:
-    """Resident KiB with shared pages divided among their sharers; 0 when the process is gone."""
+    """Return resident KiB with each shared page divided among its sharers, 0 when the process has ended."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             return next((int(line.split()[1]) for line in file if line.startswith(b"Pss:")), 0)
@@ -146,17 +169,17 @@ def pss_kib(pid: int) -> int:
 
 
 def kill(pids: Collection[int]) -> None:
-    """SIGKILL each, the dead included; what became another user's is out of reach."""
+    """Send SIGKILL to each process; ignore those that have ended and those of another user."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
-Ended = dict[int, tuple[int, float]]
+Ended = dict[int, tuple[int, float]]  # By process: its wait status and its CPU seconds.
 
 
 def reap() -> Ended:
-    """Collect every child that has ended: pid → wait status and CPU seconds."""
+    """Collect every child that has ended."""
     ended: Ended = {}
     while True:
         try:
@@ -169,10 +192,10 @@ def reap() -> Ended:
 
 
 def end_all(spare: Collection[int] = (), within_s: float = 10.0) -> Ended:
-    """Kill and reap every descendant of this process, those that its killed ones leave behind too.
+    """Kill and reap every descendant of this process but those in ``spare``, for ``within_s`` seconds at most.
 
-    As the process is the reaper of its descendants, orphans turn up as its children, and the loop is
-    over when nothing is left.
+    This process must be the reaper of its descendants: the orphans of killed processes then become its children,
+    and the loop ends when no child is left.
     """
     ended: Ended = {}
     deadline = time.monotonic() + within_s
@@ -184,47 +207,36 @@ def end_all(spare: Collection[int] = (), within_s: float = 10.0) -> Ended:
     return ended | reap()
 
 
-def _reap_all_of(pids: Collection[int], within_s: float = LOOK_AGAIN_S) -> Ended:
-    """Reap until all of these are, or it is time to look whether there are others by now."""
+def _reap_all_of(pids: Collection[int], within_s: float = RELIST_S) -> Ended:
+    """Reap until all of these have ended or the time is over."""
     ended: Ended = {}
     deadline = time.monotonic() + within_s
-    pause = 0.0005
+    pause = REAP_PAUSE_S
     while not ended.keys() >= set(pids) and time.monotonic() < deadline:
         time.sleep(pause)
-        pause = min(0.005, pause * 1.2)  # gigabytes take the kernel a while to free
+        pause = min(LONGEST_REAP_PAUSE_S, pause * REAP_PAUSE_GROWTH)  # The kernel needs time to free gigabytes.
         ended |= reap()
     return ended
 
 
 def end_marked(mark: str, within_s: float = 2.0) -> None:
-    """Kill every process that has ``mark`` (``NAME=value``) in the environment that it was started with."""
+    """Kill every process that started with ``mark`` (``NAME=value``) in its environment."""
     name, _, value = mark.partition("=")
-    end_those(lambda pid: in_environment(pid, name) == value, within_s)
+    end_matching(lambda pid: environment_value(pid, name) == value, within_s)
 
 
-def end_those(wanted: Callable[[int], bool], within_s: float) -> None:
-    """Kill every process but this one that ``wanted`` says so of, until there is none."""
+def end_matching(matches: Callable[[int], bool], within_s: float) -> None:
+    """Kill every process but this one for which ``matches`` returns True, until none is left or the time is over."""
     deadline = time.monotonic() + within_s
-    while left := [pid for pid in everybody() if pid != os.getpid() and wanted(pid)]:
+    while left := [pid for pid in process_ids() if pid != os.getpid() and matches(pid)]:
         kill(left)
         if time.monotonic() > deadline:
             break
         time.sleep(0.002)
 
 
-def in_environment(pid: int, name: str) -> str | None:
-    """A variable of the environment that a process was started with; None where it has none or may not be read."""
-    start = name.encode() + b"="
-    try:
-        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
-            found = next((line for line in file.readall().split(b"\0") if line.startswith(start)), None)
-    except OSError:
-        return None
-    return found[len(start) :].decode(errors="replace") if found else None
-
-
 def pin(pid: int, cores: Collection[int]) -> None:
-    """Keep every thread of a process on the given cores."""
+    """Restrict every thread of a process to the given cores; ignore a process that has ended."""
     with suppress(*GONE):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(ProcessLookupError):

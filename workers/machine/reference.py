@@ -1,7 +1,8 @@
-"""The reference on a core that is leased for it, as a process of its own that keeps to the core.
+"""The speed of a leased core, measured in a process that is pinned to it.
 
-It begins when its standard input ends, and tells ``{"reference_s": …, "core": …}``; where it finds no core free, it
-measures wherever it runs, and tells no core.
+``python -m cagematch.workers.machine.reference WAIT_S`` starts when its standard input closes. It prints
+``{"reference_s": …, "core": …}``. ``core`` is null where no core became free within WAIT_S seconds; the process then
+measures on any core.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ import sys
 import time
 
 from cagematch.workers.machine.cores import Leases, locks_folder
-from cagematch.workers.machine.speed import look_s
+from cagematch.workers.machine.speed import probe_s
 from cagematch.workers.machine.topology import usable_cores
 
-LOOKS, PAUSE_S = 80, 0.002  # a fifth of a second, so that one spell of somebody else's on the core is not all of it
+# Probes, and the seconds between two: a fifth of a second in all, longer than a short burst of another tenant.
+PROBES, PAUSE_S = 80, 0.002
 
 
 def main() -> None:
-    """Argument: how many seconds to wait for a core."""
+    """Print the lower quartile of the probes."""
     sys.stdin.read()
     core = Leases(locks_folder(), usable_cores()).take_one(float(sys.argv[1]))
     if core is not None:
         os.sched_setaffinity(0, {core})
-    looks = []
-    for _ in range(LOOKS):
+    probes = []
+    for _ in range(PROBES):
         time.sleep(PAUSE_S)
-        looks.append(look_s())
-    measured = sorted(looks)[LOOKS // 4]
-    print(json.dumps({"reference_s": measured, "core": core}))  # noqa: T201 - to the worker
+        probes.append(probe_s())
+    reference_s = sorted(probes)[PROBES // 4]
+    print(json.dumps({"reference_s": reference_s, "core": core}))  # noqa: T201 - to the worker
 
 
 if __name__ == "__main__":

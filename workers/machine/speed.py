@@ -1,7 +1,8 @@
-"""How fast a core is: what the reference, 10,000 rounds of SHA-256, would take on it, going by a few of them.
+"""The core speed probe: how fast a core runs a fixed computation, the reference.
 
-A look of 20 µs is enough to tell that something else is at work on the same physical core: a thread of another virtual
-machine, which no counter of this kernel tells of, makes it take twice as long.
+The reference is 10,000 rounds of SHA-256. A probe times 50 rounds, which takes 20 µs, and scales up. That is enough to
+detect another virtual machine on the same physical core: the probe then takes twice as long, and no counter of this
+kernel shows it.
 """
 
 from __future__ import annotations
@@ -9,33 +10,34 @@ from __future__ import annotations
 import hashlib
 import time
 
-ROUNDS = 10_000
-FIRST, FEW = 5, 50  # rounds that warm the caches, and rounds that are timed
-STANDS_S = 0.001  # how long a look is as good as a new one
+REFERENCE_ROUNDS = 10_000  # Rounds of SHA-256 in the reference.
+WARM_UP_ROUNDS = 5  # Untimed rounds that fill the caches.
+TIMED_ROUNDS = 50
+FRESH_S = 0.001  # Seconds for which a probe's result replaces a new probe.
 
 
-def look_s() -> float:
-    """Seconds of CPU time that the reference would take: to wait for the core is another matter."""
+def probe_s() -> float:
+    """Return the CPU seconds that the reference would take on this core; waiting for the core does not count."""
     sha256, data = hashlib.sha256, b"cagematch"
-    for _ in range(FIRST):
+    for _ in range(WARM_UP_ROUNDS):
         data = sha256(data).digest()
     started = time.thread_time()
-    for _ in range(FEW):
+    for _ in range(TIMED_ROUNDS):
         data = sha256(data).digest()
-    return (time.thread_time() - started) * ROUNDS / FEW
+    return (time.thread_time() - started) * REFERENCE_ROUNDS / TIMED_ROUNDS
 
 
 class SpeedProbe:
-    """Looks before and after runs; of two in a row, the one after the first stands for the one before the second."""
+    """Probes before and after each run; two runs in a row share the probe between them."""
 
     def __init__(self) -> None:
         self._latest_s, self._at = 0.0, float("-inf")
 
     def before(self) -> float:
-        """What is true now: the latest look, if it is of just now."""
-        return self._latest_s if time.monotonic() - self._at < STANDS_S else self.after()
+        """Return the reference's seconds before a run: the latest result if it is fresh, else a new one."""
+        return self._latest_s if time.monotonic() - self._at < FRESH_S else self.after()
 
     def after(self) -> float:
-        """A new look."""
-        self._latest_s, self._at = look_s(), time.monotonic()
+        """Probe, and return the reference's seconds."""
+        self._latest_s, self._at = probe_s(), time.monotonic()
         return self._latest_s

@@ -1,1 +1,1 @@
-"""The Celery queues: names, pools, sending messages, and filtering incoming ones."""
+"""The Celery queues: their names and pools, sending messages, and the gate for incoming ones."""

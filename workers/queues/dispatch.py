@@ -1,7 +1,7 @@
-"""Messages: how many are out, which shard's is next, and which were lost.
+"""Sending messages: the window of each batch, the next shards of each queue, and messages that were lost.
 
-The database remembers; a message only wakes a worker. So a shard is marked as queued first, and its
-message sent after the commit: at worst a message is missing, and supervision sends it again.
+The database holds the state, and a message only wakes a worker. So a shard is marked as queued first and its message
+sent after the commit. At worst a message is missing, and the supervisor sends it again.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.workers.queues.names import TASK
 
-PER_SLOT = 2  # messages a batch may have in a queue, a slot
-LIVE_S = 15.0  # a worker whose heartbeat is older is taken for gone
-RESEND_S = 10.0  # a queued shard is not looked for in the broker before
+PER_SLOT = 2  # The window: messages that a batch may have in a queue, per slot that serves the queue.
+LIVE_S = 15.0  # Seconds since its last heartbeat after which a worker counts as lost.
+RESEND_S = 10.0  # Seconds after sending before a message that is not in the broker counts as lost.
 
 
 def live(worker: type[Worker] = Worker) -> Any:
-    """The condition that a worker is alive."""
+    """Return the SQL condition that a worker is alive."""
     return worker.stopped_at.is_(None) & (worker.heartbeat_at > now() - LIVE_S)
 
 
 def slots_of(connection: Connection) -> dict[str, int]:
-    """Live slots per queue."""
+    """Return the number of slots of live workers, by queue."""
     slots: dict[str, int] = {}
     for queues, count in connection.execute(select(Worker.queues, Worker.slots).where(live())):
         for queue in queues:
@@ -40,8 +40,12 @@ def slots_of(connection: Connection) -> dict[str, int]:
 def enqueue(app: Celery, engine: Engine, batch_id: int) -> bool:
     """Fill a batch's window: mark the next shards of each queue as queued, then send their messages.
 
-    A queue for which a batch of a higher priority has shards that are not sent is left to that one. Returns False when
-    the broker did not take what there was to send.
+    A queue gets no shards of this batch while a batch of higher priority has unsent shards for it.
+
+    Returns
+    -------
+    bool
+        False when there was something to send and the broker is unreachable.
     """
     with writing(engine) as connection:
         state = connection.scalar(select(Batch.state).where(Batch.id == batch_id))
@@ -51,7 +55,7 @@ def enqueue(app: Celery, engine: Engine, batch_id: int) -> bool:
         due = [
             shard
             for queue, waiting in _waiting(connection, batch_id).items()
-            if app.only_batch is not None or not _preceded(connection, batch_id, queue)
+            if app.only_batch is not None or not _is_preceded(connection, batch_id, queue)
             for shard in _next(connection, batch_id, queue, PER_SLOT * slots.get(queue, 1) - waiting)
         ]
         if not due:
@@ -62,7 +66,13 @@ def enqueue(app: Celery, engine: Engine, batch_id: int) -> bool:
 
 
 def send(app: Celery, shards: list[tuple[int, str]]) -> bool:
-    """Send the message of each (shard, queue). An unreachable broker is no loss, but False: supervision sends again."""
+    """Send the message of each (shard, queue).
+
+    Returns
+    -------
+    bool
+        False when the broker is unreachable. Nothing is lost: the supervisor sends the messages again.
+    """
     if not shards:
         return True
     try:
@@ -74,22 +84,33 @@ def send(app: Celery, shards: list[tuple[int, str]]) -> bool:
     return True
 
 
-def lost(connection: Connection, lengths: dict[str, int], batches: list[int]) -> list[tuple[int, str]]:
-    """Shards that are queued in the database but not in the broker, marked as sent just now.
+def shards_to_resend(connection: Connection, lengths: dict[str, int], batches: list[int]) -> list[tuple[int, str]]:
+    """Find shards that are queued in the database but not in the broker, and mark them as sent now.
 
-    ``lengths``: messages in each broker queue. A message that a worker has taken and not begun is in neither;
-    sending it twice does no harm, as a shard is claimed once.
+    A prefetched message is not in the broker's queue. Sending it twice does no harm, as a shard is claimed once.
+
+    Parameters
+    ----------
+    lengths
+        Messages in each queue of the broker.
+    batches
+        The batches whose shards may be returned.
+
+    Returns
+    -------
+    list
+        Pairs of a shard and its queue.
     """
     found: list[tuple[int, str]] = []
     for queue, length in lengths.items():
-        here = (Shard.state == ShardState.QUEUED) & (Shard.queue == queue)
-        queued = connection.scalar(select(func.count()).select_from(Shard).where(here)) or 0
+        in_queue = (Shard.state == ShardState.QUEUED) & (Shard.queue == queue)
+        queued = connection.scalar(select(func.count()).select_from(Shard).where(in_queue)) or 0
         missing = queued - length
         if missing > 0:
-            mine = Shard.batch_id.in_(batches)
-            late = select(Shard.id).where(here, mine, Shard.sent_at < now() - RESEND_S)
-            late = late.order_by(Shard.sent_at).limit(missing).with_for_update(skip_locked=True)
-            found += [(shard_id, queue) for shard_id in connection.scalars(late)]
+            ours = Shard.batch_id.in_(batches)
+            overdue = select(Shard.id).where(in_queue, ours, Shard.sent_at < now() - RESEND_S)
+            overdue = overdue.order_by(Shard.sent_at).limit(missing).with_for_update(skip_locked=True)
+            found += [(shard_id, queue) for shard_id in connection.scalars(overdue)]
     ids = [shard_id for shard_id, _ in found]
     if ids:
         connection.execute(update(Shard).where(Shard.id.in_(ids)).values(sent_at=now()))
@@ -97,7 +118,13 @@ def lost(connection: Connection, lengths: dict[str, int], batches: list[int]) ->
 
 
 def queue_lengths(app: Celery, engine: Engine, batches: list[int]) -> dict[str, int]:
-    """Messages waiting in the broker, for every queue in which the batches have a queued shard."""
+    """Return the number of messages in the broker, for every queue in which the batches have a queued shard.
+
+    Raises
+    ------
+    OperationalError
+        The broker is unreachable.
+    """
     queued = select(Shard.queue).where(Shard.batch_id.in_(batches), Shard.state == ShardState.QUEUED).distinct()
     with reading(engine) as connection:
         names = list(connection.scalars(queued))
@@ -112,7 +139,7 @@ def _length(channel: Any, name: str) -> int:
 
 
 def _waiting(connection: Connection, batch_id: int) -> dict[str, int]:
-    """For each queue in which the batch has unsent shards, how many of its shards are sent and not begun."""
+    """The number of sent and unclaimed shards, for each queue in which the batch has unsent ones."""
     queued = func.count().filter(Shard.state == ShardState.QUEUED)
     rows = connection.execute(
         select(Shard.queue, queued, func.count().filter(Shard.state == ShardState.WAITING))
@@ -122,20 +149,20 @@ def _waiting(connection: Connection, batch_id: int) -> dict[str, int]:
     return {queue: sent for queue, sent, unsent in rows if unsent}
 
 
-def _preceded(connection: Connection, batch_id: int, queue: str) -> bool:
-    """Whether a batch of a higher priority waits to have shards sent to a queue."""
-    mine = select(Batch.priority).where(Batch.id == batch_id).scalar_subquery()
-    before = (
+def _is_preceded(connection: Connection, batch_id: int, queue: str) -> bool:
+    """Whether a batch of higher priority has unsent shards for a queue."""
+    ours = select(Batch.priority).where(Batch.id == batch_id).scalar_subquery()
+    ahead = (
         select(Shard.id)
         .join(Batch, Batch.id == Shard.batch_id)
-        .where(Batch.state == BatchState.ACTIVE, Batch.priority > mine)
+        .where(Batch.state == BatchState.ACTIVE, Batch.priority > ours)
         .where(Shard.queue == queue, Shard.state == ShardState.WAITING)
     )
-    return connection.scalar(before.limit(1)) is not None
+    return connection.scalar(ahead.limit(1)) is not None
 
 
 def _next(connection: Connection, batch_id: int, queue: str, room: int) -> list[tuple[int, str]]:
-    """The next shards of a queue: lowest start first, so that configurations advance together."""
+    """The next shards of a queue, lowest position first, so that all configurations advance together."""
     if room <= 0:
         return []
     query = (

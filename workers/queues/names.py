@@ -1,3 +1,3 @@
-"""Names that a message carries. Queues hold messages of earlier releases: a name never changes."""
+"""Names in messages. Queues may hold messages of earlier releases, so a name never changes."""
 
 TASK = "cagematch.solve_shard"

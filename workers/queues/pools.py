@@ -1,8 +1,7 @@
-"""The pools: worker slots with settings tuned for the backends that they serve.
+"""The pools: worker slots, and the backends that they serve.
 
-The backends of the first three pools and the plain ones of ``other`` share a queue named after the
-pool; every backend that is optional or comes from elsewhere has a queue of its own, named after it, so
-that its work waits for a worker that has it installed.
+The backends that are always installed share one queue per pool, named after the pool. Every optional backend, and every
+backend of another distribution, has its own queue. Its shards wait there for a worker that has it installed.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 from cagematch.problems.errors import InputError
 from cagematch.workers.backends import all_backends, entry, version
 
-OTHER = "other"
+OTHER = "other"  # The pool of every backend that no other pool lists.
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The backends that a pool serves through the queue of its name, and what it is tuned for."""
+    """The backends of a pool, and a description of how many threads a solve has."""
 
     backends: tuple[str, ...]
     about: str
@@ -25,45 +24,57 @@ class Pool:
 
 LINEAR = ("scip", "cbc", "highs", "bop", "sat-mip", "clp", "glop", "pdlp")
 POOLS: dict[str, Pool] = {
-    "cp-sat": Pool(("cp-sat",), "four searches a solve (num_search_workers=4)"),
-    "legacy-cp": Pool(("legacy-cp",), "one thread a solve"),
-    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread a solve"),
-    OTHER: Pool(("backtracking", "propagation"), "one thread a solve; every optional backend too"),
+    "cp-sat": Pool(("cp-sat",), "four search workers per solve (num_search_workers=4)"),
+    "legacy-cp": Pool(("legacy-cp",), "one thread per solve"),
+    "mip": Pool((*LINEAR, "pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"), "one thread per solve"),
+    OTHER: Pool(("backtracking", "propagation"), "one thread per solve; also every optional backend"),
 }
 
 
 def queue_of(backend: str) -> str:
-    """The queue in which a backend's shards wait."""
+    """Return the queue of a backend's shards.
+
+    Raises
+    ------
+    ConfigurationError
+        No backend has this name.
+    """
     own = entry(backend)
     shared = next((name for name, pool in POOLS.items() if backend in pool.backends), None)
     return shared if shared and not own.optional else backend
 
 
 def pool_of(backend: str) -> str:
-    """The pool that serves a backend."""
+    """Return the pool that serves a backend."""
     return next((name for name, pool in POOLS.items() if backend in pool.backends), OTHER)
 
 
 def pools_named(words: list[str]) -> list[str]:
-    """Read what a user typed after ``--pool``; ``all`` is every pool."""
+    """Parse the values of ``--pool``; ``all`` is every pool.
+
+    Raises
+    ------
+    InputError
+        No pool has this name.
+    """
     for word in words:
         if word not in POOLS and word != "all":
-            raise InputError(f"no pool is called {word!r}; there are: {', '.join(POOLS)}, all")
+            raise InputError(f"found the pool {word!r}, expected one of {', '.join(POOLS)}, all")
     return list(POOLS) if "all" in words else list(dict.fromkeys(words))
 
 
 def installed(pools: list[str]) -> dict[str, str]:
-    """Backends of the pools that can run here, and their libraries' versions."""
+    """Return the backends of the pools that are installed here, and their libraries' versions."""
     names = [name for name in all_backends() if pool_of(name) in pools]
     found = {name: version(name) for name in names}
-    return {name: told for name, told in found.items() if told is not None}
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def queues(backends: list[str]) -> list[str]:
-    """The queues that serve the given backends, each once."""
+    """Return the queues of the given backends, each once."""
     return list(dict.fromkeys(queue_of(name) for name in backends))
 
 
 def pools_of_queues(names: list[str]) -> list[str]:
-    """The pools whose backends wait in any of the given queues."""
+    """Return the pools with a backend in any of the given queues."""
     return list(dict.fromkeys(pool_of(b) for b in all_backends() if queue_of(b) in names))

@@ -1,4 +1,4 @@
-"""Kombu's transport for Redis, but that what is no message at all is dropped: kombu would end the worker."""
+"""Kombu's transport for Redis, which also skips entries that are not messages; kombu's own would end the worker."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ log = get_logger(__name__)
 
 
 class Channel(redis.Channel):
-    """A channel that passes over what it cannot read."""
+    """A channel that drops entries it cannot parse."""
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            # Taken out of its list by now, and nowhere else: it is gone.
-            log.warning("message dropped: expected one of Celery's, found what is none (%s)", type(error).__name__)
+            # BRPOP has already removed the entry from its list, and nothing else holds it.
+            log.warning("message dropped: found an entry that is not a Celery message (%s)", type(error).__name__)
             return False
 
 
 class Transport(redis.Transport):
-    """The transport with that channel."""
+    """The transport with this channel."""
 
     Channel = Channel

@@ -1,6 +1,6 @@
-"""One run: build, solve, translate. No Celery, no database, no limits but the backend's own.
+"""One run: build the model, solve it, translate the answer. No Celery, no database, no limit except the backend's own.
 
-The clock starts when the run has been read and stops when the answer is complete: build and search, no more.
+The clock starts when the run has been received and stops when the answer is complete: it covers build and search only.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cagematch.workers.backends import load
 from cagematch.workers.backends.contract import Backend, Enumerating, Found, Meaning, Order, Size
 from cagematch.workers.configurations import Configuration
 
-DETAIL = 4096  # characters of a traceback that are kept
-LOG = 65_536  # and of a solver's log
-KEPT = 2_000  # solutions of an enumeration that are handed on to be verified
+DETAIL = 4096  # characters of a traceback that are stored
+LOG = 65_536  # characters of a solver's log that are stored
+KEPT = 2_000  # solutions of an enumeration that are sent for verification
 
 
 @dataclass(slots=True)
 class Measured:
-    """An answer with its times in seconds. ``detail`` holds words for people: a status, an error, a log.
+    """An answer with its times in seconds. `workers.messages.protocol.RunAnswer` describes the fields.
 
-    ``more``: solutions that an enumeration found besides ``assignment``, the first `KEPT` of ``count``.
+    ``more`` holds the solutions of an enumeration after the first, at most `KEPT` in all.
     """
 
     answer: Answer = Answer.UNKNOWN
@@ -47,7 +47,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a backend is asked: about which problem, built how, and for what."""
+    """What a backend gets: the problem, how to build its model, and the task."""
 
     problem: Problem
     order: Order
@@ -62,13 +62,26 @@ def problem_of(kind: str, text: str) -> Problem:
 def measure(
     configuration: Configuration, problem: Problem, seed: int, limit_s: float, asked: Asked = SOLVING
 ) -> Measured:
-    """Run a configuration on a problem once. Whatever the backend does, short of dying, is an answer."""
+    """Run a configuration on a problem once.
+
+    Parameters
+    ----------
+    seed
+        Used where the configuration sets none.
+    limit_s
+        Wall time for build and search together.
+
+    Returns
+    -------
+    Measured
+        Also for a backend that raises or cannot do the task: whatever it does, except ending the process, is an answer.
+    """
     measured = Measured()
-    if why := lacking(configuration.backend, problem.rules, asked.task):
+    if why := unsupported(configuration.backend, problem.rules, asked.task):
         measured.stop, measured.detail = Stop.UNSUPPORTED, f"{configuration.backend} cannot {why}"
         return measured
-    told = configuration.settings.get("seed", -1)
-    order = Order(configuration.settings, seed if told == -1 else int(told), asked.task)
+    seed_setting = configuration.settings.get("seed", -1)
+    order = Order(configuration.settings, seed if seed_setting == -1 else int(seed_setting), asked.task)
     started = time.perf_counter()
     try:
         _run(configuration.backend, Question(problem, order, asked), limit_s, measured)
@@ -93,7 +106,7 @@ def _run(name: str, question: Question, limit_s: float, measured: Measured) -> N
     if left <= 0:
         measured.stop = Stop.TIMEOUT
         return
-    taken = _Taken(2 if asked.task is Task.UNIQUE else asked.bound)
+    taken = _Solutions(2 if asked.task is Task.UNIQUE else asked.bound)
     if asked.enumerates:
         found = cast("Enumerating", backend).enumerate_all(model, left, taken)
     else:
@@ -113,21 +126,21 @@ def _run(name: str, question: Question, limit_s: float, measured: Measured) -> N
 
 
 def _searched(found: Found, task: Task, measured: Measured) -> None:
-    """Take over what a search for one solution, or for the best one, has found."""
+    """Store the result of a search for one solution or for the best one."""
     if found.assignment is not None:
         measured.assignment = list(found.assignment)
     elif measured.answer is Answer.SOLUTION:
-        # A relaxation with a fractional optimum: solved by its own lights, no answer to the puzzle.
+        # A relaxation with a fractional optimum: optimal for the solver, but no answer to the puzzle.
         measured.answer = Answer.UNKNOWN
         measured.detail = "the solver's solution gives a variable no single value"
     if task is Task.REPAIR and measured.answer is Answer.SOLUTION:
         measured.complete = found.complete
         if not found.complete and measured.stop is Stop.FINISHED:
-            measured.stop = Stop.TIMEOUT  # it has a repair, and ran out of time to prove that it is the least
+            measured.stop = Stop.TIMEOUT  # a repair was found, but not proved to be minimal in time
 
 
-class _Taken:
-    """Counts the solutions that it is handed, keeps the first, and has enough at its bound."""
+class _Solutions:
+    """Counts solutions up to a bound and keeps the first ones."""
 
     def __init__(self, bound: int) -> None:
         self._bound = bound
@@ -144,12 +157,12 @@ class _Taken:
 
     @property
     def enough(self) -> bool:
-        """Whether no more are wanted."""
+        """Whether the bound is reached."""
         return self.count >= self._bound
 
 
-def _enumerated(found: Found, taken: _Taken, measured: Measured) -> None:
-    """Take over what an enumeration has found. Its status says why it stopped where neither bound nor end did."""
+def _enumerated(found: Found, taken: _Solutions, measured: Measured) -> None:
+    """Store the result of an enumeration. Its status matters where it reached neither the bound nor the end."""
     measured.count, measured.complete = taken.count, found.complete
     measured.assignment, measured.more = (taken.kept[0] if taken.kept else None), taken.kept[1:]
     measured.answer = Answer.SOLUTION if taken.count else Answer.NONE if found.complete else Answer.UNKNOWN
@@ -166,8 +179,8 @@ def _meaning(backend: Backend, name: str, found: Found) -> Meaning:
         raise UnknownStatus(name, found.native) from None
 
 
-def lacking(name: str, rules: Rules, task: Task = Task.SOLVE) -> str:
-    """What a backend cannot do of a task on such rules, as the end of a sentence; empty where it can."""
+def unsupported(name: str, rules: Rules, task: Task = Task.SOLVE) -> str:
+    """What a backend cannot do for a task on such rules, as the end of a sentence; empty where it can do all."""
     backend = load(name)
     if task not in backend.TASKS:
         return f"do the task {task}"
@@ -181,5 +194,5 @@ def _size(name: str, rules: Rules, settings: tuple[tuple[str, Any], ...]) -> Siz
 
 
 def size(configuration: Configuration, rules: Rules) -> Size:
-    """How big the rules are in a configuration."""
+    """The size of the model of the rules in a configuration."""
     return _size(configuration.backend, rules, tuple(configuration.settings.items()))

@@ -1,1 +1,1 @@
-"""The worker process: the Celery application, its tasks, its lifecycle and its supervision."""
+"""The worker process: the Celery application, its task, its lifecycle and its supervisor."""

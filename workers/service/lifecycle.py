@@ -1,7 +1,7 @@
 """A worker process from start to end: checks, registration, supervision, shutdown.
 
-Everything hangs on Celery's own signals, so that ``scheduler worker``, plain ``celery -A workers worker`` and the
-worker inside an embedded ``submit`` are the same.
+Everything is attached to Celery's signals. So ``scheduler worker``, ``celery -A cagematch.workers worker`` and the
+worker inside an embedded ``submit`` behave the same.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from sqlalchemy.exc import SQLAlchemyError
 from cagematch.models.engine import open_engine
 from cagematch.models.schema import require_current
 from cagematch.problems.errors import CagematchError, ServiceError, first_line
-from cagematch.workers.connections import MARKER, Connections, without_password
-from cagematch.workers.machine.cgroups import make_room
+from cagematch.workers.connections import BROKER, DATABASE, MARKER, Connections, without_password
+from cagematch.workers.machine.cgroups import move_to_own_group
 from cagematch.workers.machine.cores import require_locks
 from cagematch.workers.machine.orphans import end_orphans
-from cagematch.workers.machine.topology import settle
+from cagematch.workers.machine.topology import move_off_leased_cores
 from cagematch.workers.queues.pools import installed, pools_of_queues
 from cagematch.workers.service.supervision import Supervisor
 from cagematch.workers.shards.slots import Slots
 
+BROKER_TIMEOUT_S = 5  # Seconds for the broker to answer when a worker starts.
 log = get_logger(__name__)
 
 
 def attach(app: Celery) -> None:
-    """Make a worker of this application register itself, supervise, and leave cleanly."""
+    """Have each worker of an application check its services, register, supervise, and stop cleanly."""
     app.slots = app.supervisor = None
 
     def starting(instance: Any, **_: Any) -> None:
-        # Celery logs what a signal's receiver raises, and goes on; this worker must not. An exit it lets pass.
+        # Celery logs an exception of a signal's receiver and continues; this worker must not. SystemExit ends it.
         try:
             start(app, instance)
         except Exception as error:
-            log.debug("refused to start", exc_info=True)
-            print(f"cagematch: {_in_words(error)}", file=sys.stderr)  # noqa: T201 - logging is not set up yet
+            log.debug("the worker cannot start", exc_info=True)
+            print(f"cagematch: {_message(error)}", file=sys.stderr)  # noqa: T201 - logging is not configured yet
             sys.exit(2)
 
     def ready(**_: Any) -> None:
@@ -50,10 +51,10 @@ def attach(app: Celery) -> None:
 
     def stopping(**_: Any) -> None:
         if app.slots:
-            log.info("stopping: what is under way is put back, and goes on with the next worker that serves it")
+            log.info("stopping: unfinished work returns to the queue")
             app.slots.stop()
             if app.supervisor and not app.connections.embedded:
-                threading.Thread(target=app.supervisor.end_at_last, daemon=True).start()
+                threading.Thread(target=app.supervisor.exit_in_outage, daemon=True).start()
 
     def stopped(**_: Any) -> None:
         if app.supervisor:
@@ -67,25 +68,23 @@ def attach(app: Celery) -> None:
 
 
 def start(app: Celery, worker: Any) -> None:
-    """Check everything, then register."""
-    pool = worker.pool_cls.__module__.rpartition(".")[2]
-    if pool != "thread":
-        raise ServiceError(
-            f"the pool {pool!r} is refused: each slot is a thread that has a solver process of its own, which is "
-            "where limits are kept. Leave --pool out, or say --pool threads"
-        )
+    """Check the settings, the services and the host, then register the worker.
+
+    Raises
+    ------
+    CagematchError
+        A setting is invalid, or the database, the broker or the locks of the cores cannot be used.
+    SQLAlchemyError
+        The database failed.
+    """
     connections: Connections = app.connections
-    if connections.embedded and app.only_batch is None:
-        raise ServiceError(
-            "this worker would wait at a broker inside its own process, where nobody sends anything: set "
-            "CAGEMATCH_BROKER_URL and CAGEMATCH_DATABASE_URL, or start the compose stack of this folder"
-        )
+    _check_settings(app, worker)
     engine = open_engine(connections.database, unattended=True)
     require_current(engine, upgrade_it=connections.local_file)
     if not connections.embedded:
         check_broker(app)
-    settle()
-    make_room()
+    move_off_leased_cores()
+    move_to_own_group()
     require_locks()
     end_orphans()
     queues = list(app.amqp.queues.consume_from)
@@ -94,12 +93,32 @@ def start(app: Celery, worker: Any) -> None:
     app.supervisor = Supervisor(app, engine, app.slots, app.only_batch)
 
 
+def _check_settings(app: Celery, worker: Any) -> None:
+    pool = worker.pool_cls.__module__.rpartition(".")[2]
+    if pool != "thread":
+        raise ServiceError(
+            f"found the Celery pool {pool!r}, expected threads: each slot is a thread with its own solver process, "
+            "which enforces the limits. Remove --pool, or use --pool threads"
+        )
+    if app.connections.embedded and app.only_batch is None:
+        raise ServiceError(
+            "the broker of this worker is in its own memory, where no other process can send messages; "
+            f"set {BROKER} and {DATABASE}, or start this folder's compose stack with `docker compose up`"
+        )
+
+
 def check_broker(app: Celery) -> None:
-    """Refuse a broker that does not answer, or a Redis that may drop messages; leave our marker in ours."""
+    """Check that the broker answers and, for Redis, that it keeps all messages; set our marker in Redis.
+
+    Raises
+    ------
+    ServiceError
+        The broker does not answer, or Redis has an eviction policy that drops messages.
+    """
     address = without_password(app.connections.broker)
     try:
         with app.connection_for_write() as connection:
-            connection.ensure_connection(max_retries=1, timeout=5)
+            connection.ensure_connection(max_retries=1, timeout=BROKER_TIMEOUT_S)
             client = getattr(connection.default_channel, "client", None)
             if client is not None and hasattr(client, "config_get"):
                 _require_noeviction(client, address)
@@ -112,19 +131,19 @@ def _require_noeviction(client: Any, address: str) -> None:
     try:
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "noeviction")
     except ResponseError:
-        log.warning("Redis does not tell its maxmemory-policy; any other than noeviction would drop messages silently")
+        log.warning("Redis does not show its maxmemory-policy; set it to noeviction, as others drop messages silently")
         return
     if policy != "noeviction":
         raise ServiceError(
-            f"the Redis {address} has maxmemory-policy {policy}, which drops queued messages silently; "
-            "set it to noeviction"
+            f"the Redis {address} has maxmemory-policy {policy}, which drops messages silently; expected noeviction; "
+            "run `redis-cli config set maxmemory-policy noeviction`"
         )
 
 
-def _in_words(error: Exception) -> str:
-    """One line for whoever started the worker."""
+def _message(error: Exception) -> str:
+    """One line for the user who started the worker."""
     if isinstance(error, CagematchError):
         return str(error)
     if isinstance(error, SQLAlchemyError):
         return f"the database failed: {first_line(error)}"
-    return f"unexpected {type(error).__name__}: {first_line(error)} (--loglevel DEBUG shows more)"
+    return f"unexpected {type(error).__name__}: {first_line(error)} (run with --loglevel DEBUG for the traceback)"

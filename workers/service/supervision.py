@@ -1,7 +1,8 @@
-"""Supervision: what would otherwise need an operator. It runs in every worker; one at a time acts for all.
+"""The supervisor: a thread in every worker that does what would otherwise need an operator.
 
-Expired leases go back to the queue, shards whose message was lost are sent again, and batches whose
-last shard is done are closed. Each worker sees to what lost workers of its host left in the spool, and to its own ears.
+One supervisor at a time acts for all workers. It returns shards with expired leases to their queues, sends lost
+messages again, and closes batches whose last shard is done. In addition each supervisor sends its worker's heartbeat,
+stores the results that lost workers of its host left in the spool, and reconnects a silent consumer.
 """
 
 from __future__ import annotations
@@ -24,93 +25,111 @@ from cagematch.models.engine import AWAY, insert_new, reading, writing
 from cagematch.problems.errors import first_line
 from cagematch.workers.connections import MARKER
 from cagematch.workers.machine.host import host_name
-from cagematch.workers.queues.dispatch import enqueue, lost, queue_lengths, send
-from cagematch.workers.queues.gate import listen
-from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, put_back
+from cagematch.workers.queues.dispatch import enqueue, queue_lengths, send, shards_to_resend
+from cagematch.workers.queues.gate import reconnect_if_silent
+from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, return_to_queue
 from cagematch.workers.shards.outbox import settle, shift_of
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.spool import Spool, SpoolFile
 
+# The leases of `DutyLease`: to act for all workers, and the grace period after an outage of the database.
 DUTY, GRACE = "supervision", "grace"
-EVERY_S = 2.0
-TERM_S = 10.0
-STOP_S = 1.5  # what a worker that stops is given in any case
-LAPSE_S = 3.0  # that nobody supervised for so long after a term means that nobody could
-BEAT = "CAGEMATCH_BEAT"  # a file to touch, where somebody looks whether the worker does its rounds
+
+EVERY_S = 2.0  # Seconds between two rounds.
+TERM_S = 10.0  # Seconds for which the duty is leased.
+LAPSE_S = 3.0  # Seconds without any supervisor after a term which show that the database was unreachable.
+STOP_S = 1.5  # Seconds that a stopping worker has in any case.
+STOP_POLL_S = STOP_S / 10
+JOIN_S = 5.0  # Seconds to wait for the thread when a worker stops.
+OUTAGE_S = 3 * EVERY_S  # Seconds without a successful round after which a stopping worker exits.
+BEAT = "CAGEMATCH_BEAT"  # The variable with a file to touch after each successful round, for a health check.
 log = get_logger(__name__)
 
 
 class Supervisor:
-    """A thread that beats for its worker, and supervises when no other does."""
+    """The supervisor thread of one worker.
+
+    Parameters
+    ----------
+    only_batch
+        The one batch to supervise, None for all.
+    """
 
     def __init__(self, app: Celery, engine: Engine, slots: Slots, only_batch: int | None) -> None:
-        self._app, self._engine, self._slots, self._only = app, engine, slots, only_batch
+        self._app, self._engine, self._slots, self._only_batch = app, engine, slots, only_batch
         self._me = uuid.uuid4().hex
         self._every_s = min(EVERY_S, lease_s() / 8)
-        self._well_s = time.monotonic()  # when the database and the broker last answered
+        self._succeeded_s = time.monotonic()  # The time of the last round in which both services answered.
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and give the duty up."""
+        """Stop the thread, and release the duty."""
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=JOIN_S)
         with suppress(SQLAlchemyError), writing(self._engine) as connection:
             connection.execute(delete(DutyLease).where(DutyLease.duty == DUTY, DutyLease.owner == self._me))
 
-    def end_at_last(self) -> None:
-        """End the process of a worker that is told to stop where a service that says nothing holds it up.
+    def exit_in_outage(self) -> None:
+        """End the process of a stopping worker once a service has been unreachable for `OUTAGE_S`.
 
-        What it has is in the spool, its solvers are dead, and its leases run out by themselves.
+        By then its results are in the spool, its solvers are dead, and its leases expire without it.
         """
         time.sleep(STOP_S)
-        while time.monotonic() - self._well_s < 3 * EVERY_S:
-            time.sleep(STOP_S / 10)
-        log.warning("the database or the broker does not answer: ended without it")
+        while time.monotonic() - self._succeeded_s < OUTAGE_S:
+            time.sleep(STOP_POLL_S)
+        log.warning("the database or the broker does not answer; exiting without it")
         os._exit(1)
 
     def _loop(self) -> None:
-        told = ""
+        reported = ""
         while True:
             try:
                 self._round()
-                told, self._well_s = "", time.monotonic()
-            except Exception as error:  # whatever it is, the next round may do better, and nobody else would
-                if told != type(error).__name__:
-                    told = type(error).__name__
-                    log.warning("supervision waits: %s: %s", told, first_line(error))
-                log.debug("supervision", exc_info=True)
+                reported, self._succeeded_s = "", time.monotonic()
+            except Exception as error:  # The next round may succeed, whatever this error is.
+                if reported != type(error).__name__:
+                    reported = type(error).__name__
+                    log.warning(
+                        "supervision failed, retrying every %g s: %s: %s", self._every_s, reported, first_line(error)
+                    )
+                log.debug("supervision failed", exc_info=True)
             if self._stop.wait(self._every_s):
                 return
 
     def _round(self) -> None:
         self._slots.beat()
-        take_up(self._app, self._engine, self._slots.spool)
+        recover_spool(self._app, self._engine, self._slots.spool)
         if take_duty(self._engine, self._me):
-            supervise(self._app, self._engine, self._only)
-        self._attend_broker()
+            supervise(self._app, self._engine, self._only_batch)
+        self._maintain_broker()
         if beat := os.environ.get(BEAT):
             Path(beat).touch()
 
-    def _attend_broker(self) -> None:
-        """Keep our marker in Redis, which may have been restarted empty, and hear what is in it."""
+    def _maintain_broker(self) -> None:
+        """Set our marker in Redis, which may have restarted empty, and reconnect a silent consumer."""
         if self._app.connections.broker.startswith("redis"):
             with self._app.connection_for_write() as connection:
                 client = connection.default_channel.client
                 client.set(MARKER, "1")
-                listen(self._app, client)
+                reconnect_if_silent(self._app, client)
 
 
 def take_duty(engine: Engine, owner: str) -> bool:
-    """Take or renew the duty; False while another has it.
+    """Lease or renew the duty to act for all workers.
 
-    Where nobody had it for long, the database was away for all, and no lease could be renewed: then those who hold one
-    are given the time of a lease to come back with what they have.
+    If no worker held the duty for `LAPSE_S`, the database was unreachable and no shard's lease could be renewed. Their
+    holders then get a grace period as long as a lease to store their results.
+
+    Returns
+    -------
+    bool
+        False while another worker holds the duty.
     """
     with writing(engine) as connection:
         lapsed = connection.scalar(select(now() - DutyLease.expires_at).where(DutyLease.duty == DUTY))
@@ -132,34 +151,34 @@ def _take(connection: Connection, duty: str, owner: str, term_s: float) -> bool:
     return bool(connection.execute(taken).rowcount)
 
 
-def take_up(app: Celery, engine: Engine, spool: Spool) -> None:
-    """Store what lost workers of this host left in the spool, and put the shards back that they still hold."""
+def recover_spool(app: Celery, engine: Engine, spool: Spool) -> None:
+    """Store the results that lost workers of this host left in the spool, and return their shards to the queue."""
     for path in spool.files():
-        if file := spool.left(path):
+        if file := spool.abandoned(path):
             try:
-                _take_up(app, engine, file)
+                _recover(app, engine, file)
             finally:
                 file.close()
 
 
-def _take_up(app: Celery, engine: Engine, file: SpoolFile) -> None:
+def _recover(app: Celery, engine: Engine, file: SpoolFile) -> None:
     try:
         if late := file.read():
             settle(engine, late, shift_of(late))
     except AWAY:
         raise
-    except (SQLAlchemyError, ValueError, LookupError, TypeError) as error:  # refused, or not as we write it now
-        log.warning("what is in %s cannot be stored, and stays there: %s", file.set_aside(), first_line(error))
+    except (SQLAlchemyError, ValueError, LookupError, TypeError) as error:  # Rejected, or in another release's format.
+        log.warning("results cannot be stored and stay in %s: %s", file.set_aside(), first_line(error))
         return
     if late:
-        log.warning("%s runs of a lost worker were in the spool; the database has them now", len(late.rows))
-        if put_back(engine, late.lease, lost=False):
+        log.warning("stored %s runs that a lost worker left in the spool", len(late.rows))
+        if return_to_queue(engine, late.lease, lost=False):
             send(app, [(late.lease.shard_id, late.lease.queue)])
     file.remove()
 
 
 def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> None:
-    """One round, over every active batch or one."""
+    """Do one round for every active batch, or for one."""
     with reading(engine) as connection:
         batches = list(connection.scalars(select(Batch.id).where(Batch.state == BatchState.ACTIVE)))
     if only_batch is not None:
@@ -172,18 +191,26 @@ def supervise(app: Celery, engine: Engine, only_batch: int | None = None) -> Non
             close_batch(connection, batch)
     lengths = queue_lengths(app, engine, batches)
     with writing(engine) as connection:
-        missing = lost(connection, lengths, batches)
-    send(app, list({*expired, *missing}))
+        resend = shards_to_resend(connection, lengths, batches)
+    send(app, list({*expired, *resend}))
     for batch in batches:
         enqueue(app, engine, batch)
 
 
 def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int, str]]:
-    """Put the shards of lost workers back in their queues; not while all are given time."""
-    given_time = exists().where(DutyLease.duty == GRACE, DutyLease.expires_at > now())
+    """Return the shards of lost workers to their queues, except during the grace period after an outage.
+
+    Returns
+    -------
+    list
+        Pairs of a shard and its queue, for which messages are to be sent.
+    """
+    grace_period = exists().where(DutyLease.duty == GRACE, DutyLease.expires_at > now())
     expired = (Shard.state == ShardState.LEASED) & (Shard.lease_expires_at < now())
-    # One that is locked is being written to by its holder, who may have been suspended meanwhile.
-    found = select(Shard.id).where(Shard.batch_id.in_(batches), expired, ~given_time).with_for_update(skip_locked=True)
+    # A locked row is being written by its holder, which may have been suspended past the end of its lease.
+    found = (
+        select(Shard.id).where(Shard.batch_id.in_(batches), expired, ~grace_period).with_for_update(skip_locked=True)
+    )
     rows = connection.execute(
         update(Shard)
         .where(Shard.id.in_(found))

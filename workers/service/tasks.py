@@ -1,4 +1,4 @@
-"""The Celery tasks: a number in, a call, nothing out."""
+"""The Celery task that works on a shard."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def solve_shard(self: Any, shard_id: int) -> None:
     try:
         work_on(int(shard_id), self.app.slots)
     except MemoryError:
-        # Let out of here it would end the worker, and come back with the message. The shard's lease runs out.
-        log.exception("shard %s: this worker is out of memory", shard_id)
+        # Raised further it would end the worker, and the message would return with it. The shard's lease expires.
+        log.exception("shard %s: the worker is out of memory", shard_id)
     if self.app.slots.stopping.is_set():
-        # The message may have come too late for this worker to begin: it is for another. One too many does no harm.
+        # The message may have arrived after the stop, so it goes back for another worker. A duplicate does no harm.
         send(self.app, [(int(shard_id), self.request.delivery_info["routing_key"])])

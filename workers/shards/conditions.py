@@ -1,45 +1,73 @@
-"""What a host was like while its runs were measured: kept with each shift, so that a report can tell which to doubt."""
+"""The state of the host during a shift, stored with it, so that reports can find disturbed runs."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
+import msgspec
 from sqlalchemy import Connection, insert, update
 
 from cagematch.models import Shift
 from cagematch.models.base import now
-from cagematch.workers.machine.counters import Health
+from cagematch.workers.machine.counters import KernelCounters
 
-KEPT = ("seconds", "steal", "pressure", "load", "oversubscribed")
+
+class HostConditions(msgspec.Struct, frozen=True):
+    """The state of the host during a shift so far: columns of `models.Shift`.
+
+    Attributes
+    ----------
+    seconds
+        Wall time since the shift started.
+    steal, pressure
+        Shares of the time, from 0 to 1; see `workers.machine.counters`. None where the kernel does not report them.
+    load
+        The load average over the last minute.
+    oversubscribed
+        Whether more threads were ready to run than the host has hardware threads.
+    reference_s
+        The lower quartile of the core speed probes of the runs.
+    """
+
+    seconds: float
+    steal: float | None
+    pressure: float | None
+    load: float | None
+    oversubscribed: bool | None
+    reference_s: float | None
 
 
 class Conditions:
-    """One shift's row. It is written anew with each flush, so that a shift whose worker is lost has one, too."""
+    """The row of one shift. Each flush rewrites it, so the shift of a lost worker has one as well."""
 
     def __init__(self, batch_id: int, worker_id: int, cores: list[int]) -> None:
-        self._same = {"batch_id": batch_id, "worker_id": worker_id}
+        self._shift = {"batch_id": batch_id, "worker_id": worker_id}
         self._cores, self._references_s = cores, list[float]()
-        self._began = Health.read(cores)
+        self._began = KernelCounters.read(cores)
         self._id: int | None = None
 
     def note(self, reference_s: float | None) -> None:
-        """Take what the reference took beside one of the shift's runs, where it was measured."""
+        """Add the core speed probe of a run; None where it was not measured."""
         if reference_s is not None:
             self._references_s.append(reference_s)
 
     def store(self, connection: Connection) -> int:
-        """Write what has been seen so far; return the row's number."""
-        values = self.seen()
-        # The transaction that made it may have failed.
-        there = self._id and connection.execute(update(Shift).where(Shift.id == self._id).values(**values)).rowcount
-        if self._id is None or not there:
-            made = insert(Shift).values(began_at=now() - values["seconds"], **self._same, **values).returning(Shift.id)
-            self._id = int(connection.execute(made).scalar_one())
+        """Write the conditions so far; return the number of the shift's row."""
+        values = msgspec.structs.asdict(self.current())
+        # The transaction that created the row may have failed.
+        exists = self._id and connection.execute(update(Shift).where(Shift.id == self._id).values(**values)).rowcount
+        if self._id is None or not exists:
+            row = insert(Shift).values(began_at=now() - values["seconds"], **self._shift, **values)
+            self._id = int(connection.execute(row.returning(Shift.id)).scalar_one())
         return self._id
 
-    def seen(self) -> dict[str, Any]:
-        """What the host was like up to now."""
-        strain = asdict(Health.read(self._cores).since(self._began))
+    def current(self) -> HostConditions:
+        """The conditions from the start of the shift until now."""
+        strain = KernelCounters.read(self._cores).since(self._began)
         ordered = sorted(self._references_s)
-        return {name: strain[name] for name in KEPT} | {"reference_s": ordered[len(ordered) // 4] if ordered else None}
+        return HostConditions(
+            strain.seconds,
+            strain.steal,
+            strain.pressure,
+            strain.load,
+            strain.oversubscribed,
+            ordered[len(ordered) // 4] if ordered else None,
+        )

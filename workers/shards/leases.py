@@ -1,4 +1,4 @@
-"""The lease on a shard: claim, renew, put back, finish. Each is one conditional update."""
+"""The lease on a shard: claim, renew, return to the queue, finish. Each is one conditional update."""
 
 from __future__ import annotations
 
@@ -16,17 +16,27 @@ from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
 from cagematch.problems.outcome import SOLVING, Asked, Task
-from cagematch.workers.keeper.client import Limits
+from cagematch.workers.messages.protocol import BatchLimits
 
-LEASE_S = 20.0
-SHORTEST_S = 2.0  # a lease is renewed about once a second
-LEASE = "CAGEMATCH_LEASE_S"
+LEASE_S = 20.0  # seconds for which a silent worker keeps its shards
+SHORTEST_S = 2.0  # a lease is renewed about once per second
+LEASE = "CAGEMATCH_LEASE_S"  # environment variable
 UNFINISHED = (ShardState.WAITING, ShardState.QUEUED, ShardState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
 class ShardLease:
-    """A lease as it was granted. ``created_at`` is the batch's: another database has other batches of that number."""
+    """A lease as it was granted.
+
+    Attributes
+    ----------
+    token
+        Names this lease of the shard; every later one has another token.
+    created_at
+        When the batch was created: another database may have another batch of the same number.
+    stop
+        The position after the last run of the shard.
+    """
 
     shard_id: int
     token: str
@@ -37,13 +47,27 @@ class ShardLease:
 
     @property
     def mine(self) -> ColumnElement[bool]:
-        """The condition of every later write: the lease is still ours."""
+        """The condition of every later write: the lease is still valid."""
         return and_(Shard.id == self.shard_id, Shard.lease_token == self.token, Shard.state == ShardState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedShard(ShardLease):
-    """A shard that is ours until its lease runs out. ``clock_s``: the database's clock less this host's."""
+    """A claimed shard, with what its batch says about it.
+
+    Attributes
+    ----------
+    position
+        The index of the first run that is not stored.
+    attempts
+        How often a worker was lost at that position.
+    puzzles
+        The number of distinct puzzles of the batch.
+    permuted
+        Whether each repeat is solved under another symmetry of its puzzle.
+    clock_s
+        The database's clock minus the host's.
+    """
 
     configuration_id: int
     configuration: str
@@ -52,15 +76,15 @@ class ClaimedShard(ShardLease):
     attempts: int
     puzzles: int
     seed: int
-    limits: Limits
+    limits: BatchLimits
     asked: Asked
     permuted: bool
     clock_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A run to do: its index within the configuration, and its puzzle."""
+class PlannedRun:
+    """A run to do: its index among the runs of the configuration, and its puzzle."""
 
     index: int
     repeat: int
@@ -70,19 +94,25 @@ class Planned:
 
 
 def lease_s() -> float:
-    """Seconds for which a worker that says nothing keeps its shards: CAGEMATCH_LEASE_S, or LEASE_S."""
-    told = os.environ.get(LEASE) or str(LEASE_S)
+    """Seconds for which a silent worker keeps its shards: CAGEMATCH_LEASE_S, or LEASE_S.
+
+    Raises
+    ------
+    ServiceError
+        CAGEMATCH_LEASE_S is not a number of at least SHORTEST_S.
+    """
+    setting = os.environ.get(LEASE) or str(LEASE_S)
     try:
-        seconds = float(told)
+        seconds = float(setting)
     except ValueError:
         seconds = 0.0
     if not SHORTEST_S <= seconds <= 1e6:
-        raise ServiceError(f"{LEASE} is {told!r}; expected seconds, {SHORTEST_S:g} or more")
+        raise ServiceError(f"{LEASE} is {setting!r}; expected a number of seconds, {SHORTEST_S:g} or more")
     return seconds
 
 
 def configuration_of(engine: Engine, shard_id: int) -> str | None:
-    """The configuration of a shard that waits to be claimed; None when it does not wait."""
+    """The configuration of a shard that is queued; None when it is in another state."""
     with reading(engine) as connection:
         return connection.scalar(
             select(StoredConfiguration.text)
@@ -92,7 +122,10 @@ def configuration_of(engine: Engine, shard_id: int) -> str | None:
 
 
 def claim(engine: Engine, shard_id: int, worker_id: int) -> ClaimedShard | None:
-    """Take the lease; None when it is not to be had: a second delivery, a cancelled batch."""
+    """Claim a queued shard.
+
+    Returns None when the shard is not queued: the message was delivered twice, or the batch was cancelled.
+    """
     token = uuid.uuid4().hex
     with writing(engine) as connection:
         taken = connection.execute(
@@ -134,16 +167,16 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> ClaimedShard:
         attempts=row.attempts,
         puzzles=row.puzzles,
         seed=row.seed,
-        limits=Limits(row.timeout_s, row.memory_mib),
+        limits=BatchLimits(row.timeout_s, row.memory_mib),
         asked=Asked(Task(row.task), row.bound or SOLVING.bound),
         permuted=row.permuted,
         clock_s=row.clock - time.time(),
     )
 
 
-def planned(engine: Engine, claimed: ClaimedShard) -> list[Planned]:
-    """The runs that are left of a shard, in order; some may be stored: they came late, under an earlier lease."""
-    found: list[Planned] = []
+def planned_runs(engine: Engine, claimed: ClaimedShard) -> list[PlannedRun]:
+    """The runs of a shard that are not stored, in order. Late runs of an earlier lease may already be stored."""
+    found: list[PlannedRun] = []
     with reading(engine) as connection:
         index = claimed.position
         while index < claimed.stop:
@@ -156,7 +189,7 @@ def planned(engine: Engine, claimed: ClaimedShard) -> list[Planned]:
 
 def _slice(
     connection: Connection, claimed: ClaimedShard, repeat: int, positions: range, offset: int
-) -> Iterator[Planned]:
+) -> Iterator[PlannedRun]:
     of_these = (Run.batch_id == claimed.batch_id) & (Run.configuration_id == claimed.configuration_id)
     stored = exists().where(of_these, Run.puzzle_id == BatchPuzzle.puzzle_id, Run.repeat == repeat)
     rows = connection.execute(
@@ -166,13 +199,13 @@ def _slice(
         .where(BatchPuzzle.position >= positions.start, BatchPuzzle.position < positions.stop)
         .order_by(BatchPuzzle.position)
     )
-    return (Planned(offset + row.position, repeat, row.id, row.kind, row.text) for row in rows)
+    return (PlannedRun(offset + row.position, repeat, row.id, row.kind, row.text) for row in rows)
 
 
 def renew(connection: Connection, lease: ShardLease, position: int, **more: Any) -> bool:
-    """Extend the lease and move the position; False when the lease is no longer ours.
+    """Extend the lease and move the position; return False when the lease is lost.
 
-    Whoever moves on has not been lost: attempts count anew from the next run.
+    A shard that moves resets its attempts: they count per run.
     """
     attempts = case((Shard.position < position, 0), else_=Shard.attempts)
     values = {"position": position, "lease_expires_at": now() + lease_s(), "attempts": attempts} | more
@@ -180,10 +213,10 @@ def renew(connection: Connection, lease: ShardLease, position: int, **more: Any)
 
 
 def attempts_after_loss() -> Any:
-    """The attempts of a shard whose worker or keeper was lost.
+    """The attempts of a shard whose worker or keeper was lost, as an SQL expression.
 
-    Lost without having moved, a shard is suspect: its runs are marked before they begin, one at a time. From then on
-    an attempt counts only against a run that was marked: a worker may be lost for other reasons, too.
+    A shard that was lost without progress is suspect: its runs are marked before they start, one at a time. From then
+    on an attempt counts only against a marked run, because a worker may be lost for another reason.
     """
     begun, moved = Shard.marked == Shard.position, Shard.position != Shard.claimed_at_position
     return case((begun, Shard.attempts + 1), (moved, 0), (Shard.attempts == 0, 1), else_=Shard.attempts)
@@ -198,25 +231,28 @@ RETURNED: dict[str, Any] = {
 }
 
 
-def put_back(engine: Engine, lease: ShardLease, *, lost: bool) -> bool:
-    """Give the lease up with work left; the caller sends the shard's message again."""
+def return_to_queue(engine: Engine, lease: ShardLease, *, lost: bool) -> bool:
+    """Release the lease of an unfinished shard; the caller sends the shard's message again.
+
+    ``lost``: the keeper was lost, which counts as an attempt. Returns False when the lease was lost before.
+    """
     values = RETURNED | ({"attempts": attempts_after_loss()} if lost else {})
     with writing(engine) as connection:
         return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
 
 
 def finish(connection: Connection, lease: ShardLease) -> None:
-    """Mark the shard as done, and its batch when it was the last."""
+    """Mark the shard as done, and its batch when this was the last shard."""
     connection.execute(update(Shard).where(lease.mine).values(state=ShardState.DONE, lease_token=None))
     close_batch(connection, lease.batch_id)
 
 
 def close_batch(connection: Connection, batch_id: int) -> None:
-    """Mark a batch as done when none of its shards has anything left.
+    """Mark a batch as done when all its shards are finished.
 
-    The batch is locked before it is looked at: of two that finish its last two shards at one time, each would see
-    the other's as unfinished, and neither would close it. ``key_share``: whoever stores a run or a shard holds a
-    lock on its key already, as the row that it refers to, and two such would wait for each other for ever.
+    The batch is locked first. Otherwise two workers that finish the last two shards at the same time would each see
+    the other shard as unfinished. ``key_share``: a transaction that stores a run or a shard already holds a key lock
+    on the batch, and two of them would deadlock on a stronger lock.
     """
     connection.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update(key_share=True))
     left = exists().where(Shard.batch_id == batch_id, Shard.state.in_(UNFINISHED))

@@ -1,4 +1,4 @@
-"""The slots of a worker process: each is a thread of Celery's pool with a keeper of its own."""
+"""The slots of a worker process: each is a thread of Celery's pool with its own keeper."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cagematch.workers.keeper.client import KeeperClient
 from cagematch.workers.machine.host import Survey, digest, host_facts, host_name, survey
 from cagematch.workers.shards.spool import Spool
 
-SURVEY_WAIT_S = 2.0  # for a free core; a host that is busy for longer is measured as it is
+SURVEY_WAIT_S = 2.0  # for a free core; a host that is busy for longer is probed on a shared core
 
 
 class Slots:
-    """What the slots share: the engine, the worker's row, and whether it is time to stop."""
+    """What the slots share: the engine, the worker's row, and whether the worker is stopping."""
 
     def __init__(self, engine: Engine, app: Celery, *, slots: int, queues: list[str], versions: dict[str, str]) -> None:
         self.engine = engine
@@ -37,12 +37,18 @@ class Slots:
         self.stopping = threading.Event()
         self._local = threading.local()
         self._keepers: set[KeeperClient] = set()
-        # Taken again by the same thread when a second signal comes while the first is being served.
+        # Reentrant: a second signal may arrive in the thread that handles the first.
         self._guard = threading.RLock()
         self.worker_id = self._register(slots, queues, versions)
 
     def keeper(self) -> KeeperClient:
-        """The keeper of the calling thread; a new one when it has none or its keeper has died."""
+        """The keeper of the calling thread; a new one when it has none.
+
+        Raises
+        ------
+        SandboxError
+            The worker is stopping.
+        """
         keeper: KeeperClient | None = getattr(self._local, "keeper", None)
         if keeper is None:
             with self._guard:
@@ -54,7 +60,7 @@ class Slots:
         return keeper
 
     def drop_keeper(self) -> None:
-        """Forget the calling thread's keeper, whose keeper is gone."""
+        """Close the calling thread's keeper, which has failed."""
         keeper: KeeperClient | None = getattr(self._local, "keeper", None)
         if keeper is not None:
             self._local.keeper = None
@@ -63,22 +69,22 @@ class Slots:
             keeper.close()
 
     def stop(self) -> None:
-        """Have every keeper kill what it runs, now; the slots put their shards back and end."""
+        """Let every keeper kill its runs now; the slots return their shards to the queue and end."""
         with self._guard:
             self.stopping.set()
             for keeper in self._keepers:
-                with suppress(OSError):  # its keeper has just died by itself
+                with suppress(OSError):  # the keeper has just ended
                     keeper.kill()
 
     def leave(self) -> None:
-        """Note that the worker has ended; where that is not to be had, its silence tells the others."""
+        """Store that the worker has ended; where that fails, its missing heartbeat shows it."""
         self.stop()
         with suppress(SQLAlchemyError), writing(self.engine) as connection:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(stopped_at=now()))
         self.engine.dispose()
 
     def beat(self) -> None:
-        """Note that the worker is alive."""
+        """Store a heartbeat."""
         with writing(self.engine) as connection:
             connection.execute(update(Worker).where(Worker.id == self.worker_id).values(heartbeat_at=now()))
 
@@ -101,7 +107,7 @@ class Slots:
 
 
 def _host(connection: Connection, found: Survey) -> int:
-    """The row of this host, which another worker of it may be making at this moment too."""
+    """The number of this host's row; another worker of the host may insert it at the same moment."""
     name, facts = host_name(), host_facts() | {"memory_limit": found.memory_limit}
     known = digest(name, facts)
     insert_new(connection, Host.__table__, [{"name": name, "facts": facts, "digest": known}])

@@ -1,19 +1,22 @@
-"""Runs under a symmetry of their puzzle, undone in their answers before anything is verified."""
+"""Runs under a symmetry of their puzzle. The symmetry is undone in the answer before it is verified."""
 
 from __future__ import annotations
 
 from random import Random
 
+from msgspec.structs import replace
+
 from cagematch.problems.kinds import KINDS, Symmetric
 from cagematch.problems.problem import Restore
-from cagematch.workers.messages.framing import Message
-from cagematch.workers.shards.leases import Planned
+from cagematch.workers.messages.protocol import RunAnswer
+from cagematch.workers.shards.leases import PlannedRun
 
 
-def permuted(run: Planned, seed: int) -> tuple[str, Restore]:
-    """The text that a run is given, and how its solutions turn back; of a kind without symmetries, the puzzle's own.
+def permuted(run: PlannedRun, seed: int) -> tuple[str, Restore]:
+    """The text to solve, and the function that turns its solutions into solutions of the puzzle.
 
-    It follows from the seed of the repeat and the puzzle alone, so that each configuration is given the same.
+    Both depend only on the repeat's seed and the puzzle, so each configuration gets the same text. A kind without
+    symmetries keeps the puzzle's own text.
     """
     kind = KINDS[run.kind]
     if isinstance(kind, Symmetric):
@@ -21,9 +24,8 @@ def permuted(run: Planned, seed: int) -> tuple[str, Restore]:
     return run.text, list
 
 
-def restored(answer: Message, restore: Restore) -> Message:
-    """An answer whose solutions are the puzzle's own."""
-    found = answer.get("assignment")
-    if found is None:
+def restored(answer: RunAnswer, restore: Restore) -> RunAnswer:
+    """The answer with solutions of the original puzzle."""
+    if answer.assignment is None:
         return answer
-    return answer | {"assignment": restore(found), "more": list(map(restore, answer.get("more", ())))}
+    return replace(answer, assignment=restore(answer.assignment), more=list(map(restore, answer.more)))

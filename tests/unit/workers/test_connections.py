@@ -1,4 +1,4 @@
-"""Addresses: what can be read in two ways is refused, and no password of one is in any message."""
+"""Addresses of services: ambiguous ones are errors, and no message contains a password."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_a_password_is_not_shown(address: str, shown: str):
         (DATABASE, f"redis://me:{SECRET}?x@127.0.0.1:1/0"),
     ],
 )
-def test_an_address_that_can_be_read_in_two_ways_is_refused(monkeypatch, database: str, broker: str):
+def test_an_ambiguous_address_is_an_error(monkeypatch, database: str, broker: str):
     monkeypatch.setenv("CAGEMATCH_DATABASE_URL", database)
     monkeypatch.setenv("CAGEMATCH_BROKER_URL", broker)
 
-    with pytest.raises(ServiceError, match=r"CAGEMATCH_\w+_URL cannot be read; expected .* are written %40") as error:
+    with pytest.raises(ServiceError, match=r"CAGEMATCH_\w+_URL cannot be read; expected .* as %40") as error:
         find_connections()
 
     assert SECRET not in str(error.value)
@@ -66,7 +66,7 @@ def test_an_address_that_can_be_read_in_two_ways_is_refused(monkeypatch, databas
         (f"postgresql://me:{SECRET}@127.0.0.1:1/c?connect_timeout=x", f"redis://me:{SECRET}@127.0.0.1:1/no"),
     ],
 )
-def test_no_error_of_the_libraries_below_tells_a_password(monkeypatch, database: str, broker: str):
+def test_errors_of_libraries_contain_no_password(monkeypatch, database: str, broker: str):
     from cagematch.workers.service.app import make_app
 
     monkeypatch.setenv("CAGEMATCH_DATABASE_URL", database)

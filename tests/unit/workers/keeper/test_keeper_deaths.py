@@ -20,14 +20,17 @@ from hostile.keepers import (
     puzzle,
     run,
     solves,
+    submit,
     until,
 )
 from hostile.working import WORKERS, Worker, changed
 
 from cagematch.problems.errors import SandboxError
-from cagematch.workers.keeper.client import KeeperClient, Limits
+from cagematch.workers.keeper.client import KeeperClient
+from cagematch.workers.machine.processes import children
+from cagematch.workers.messages.protocol import BatchLimits
 
-LONG = Limits(30.0, 2000)
+LONG = BatchLimits(30.0, 2000)
 
 
 @pytest.fixture
@@ -104,14 +107,14 @@ def test_a_sandbox_that_is_killed_or_stopped_from_outside_is_replaced_and_its_ru
     for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
         assert solves(keeper)
         jobs = [job("hostile:do=sleep"), job("hostile")]
-        keeper.submit(jobs, Limits(1.0, 2000, 0.2))
+        submit(keeper, jobs, BatchLimits(1.0, 2000, 0.2))
         time.sleep(0.3)
         first = sandbox(keeper)
         os.kill(first, number)
 
         answers = collect(keeper, jobs)
 
-        assert [answer["stop"] for answer in answers] == ["timeout", "finished"]
+        assert [answer.stop for answer in answers] == ["timeout", "finished"]
         assert first not in named("cagematch.workers.sandbox")
 
 
@@ -123,26 +126,26 @@ def test_an_idle_sandbox_that_is_killed_is_replaced_without_a_word(keeper: Keepe
 
 
 def test_a_run_in_a_sandbox_that_is_killed_three_times_is_an_error(keeper: KeeperClient) -> None:
-    jobs = [job("hostile:do=sleep"), job("hostile")]
-    keeper.submit(jobs, LONG)
+    jobs = [job("hostile:do=fork-and-hang"), job("hostile")]
+    submit(keeper, jobs, LONG)
 
     for _ in range(3):
-        before = sandbox(keeper)
-        time.sleep(0.3)
+        until(lambda: len(marked()) == 3)  # the keeper, the sandbox, and the child of the run
+        (before,) = children(keeper.pid)
         os.kill(before, signal.SIGKILL)
-        until(lambda: before not in named("cagematch.workers.sandbox") and named("cagematch.workers.sandbox"))  # noqa: B023
+        until(lambda: before not in marked())  # noqa: B023
 
     first, second = collect(keeper, jobs)
-    assert first["stop"] == "error"
-    assert "killed from outside (ended by SIGKILL), 3 times" in first["detail"]
-    assert second["stop"] == "finished"
+    assert first.stop == "error"
+    assert "killed by another process (ended by SIGKILL), 3 times" in first.detail
+    assert second.stop == "finished"
 
 
 def test_a_keeper_that_is_killed_takes_all_with_it_and_its_cage_says_so(tmp_path: Path) -> None:
     with keeper_client(tmp_path) as keeper:
         assert solves(keeper)
         jobs = [job("hostile:do=daemon-and-hang")]
-        keeper.submit(jobs, LONG)
+        submit(keeper, jobs, LONG)
         until(lambda: len(marked()) > 2)
 
         os.kill(keeper.pid, signal.SIGKILL)
@@ -150,12 +153,12 @@ def test_a_keeper_that_is_killed_takes_all_with_it_and_its_cage_says_so(tmp_path
         with pytest.raises(SandboxError, match="is gone"):
             collect(keeper, jobs)
         with pytest.raises(SandboxError, match="is gone"):
-            keeper.submit(jobs, LONG)
+            submit(keeper, jobs, LONG)
 
 
 def test_abort_ends_the_run_under_way_and_the_keeper_goes_on(keeper: KeeperClient) -> None:
     assert solves(keeper)
-    keeper.submit([job("hostile:do=fork-and-hang"), job("hostile")], LONG)
+    submit(keeper, [job("hostile:do=fork-and-hang"), job("hostile")], LONG)
     until(lambda: len(named("cagematch.workers.sandbox")) == 2)
 
     keeper.abort()
@@ -169,7 +172,7 @@ def test_abort_ends_the_run_under_way_and_the_keeper_goes_on(keeper: KeeperClien
 def test_kill_from_another_thread_ends_a_wait(tmp_path: Path) -> None:
     with keeper_client(tmp_path) as keeper:
         jobs = [job("hostile:do=spin-in-c")]
-        keeper.submit(jobs, LONG)
+        submit(keeper, jobs, LONG)
         sandbox(keeper)
         threading.Timer(0.2, keeper.kill).start()
 
@@ -189,8 +192,8 @@ def test_a_sandbox_that_does_not_start_is_an_error_that_says_why(
     with keeper_client(tmp_path) as keeper:
         (answer,) = run(keeper, "hostile")
 
-    assert answer["stop"] == "error"
-    assert "SyntaxError" in answer["detail"]
+    assert answer.stop == "error"
+    assert "SyntaxError" in answer.detail
 
 
 def test_locks_that_cannot_be_made_are_an_error_that_names_the_cure(
@@ -204,10 +207,10 @@ def test_locks_that_cannot_be_made_are_an_error_that_names_the_cure(
 
 def test_a_sandbox_that_idled_for_long_is_given_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait for a run's beginning counts from when it was sent, not from the last answer."""
-    text = (WORKERS / "keeper/loop.py").read_text()
+    text = (WORKERS / "keeper/supervision.py").read_text()
     assert "\nSTART_S = 60.0" in text
     sooner = text.replace("\nSTART_S = 60.0", "\nSTART_S = 3.0")
-    monkeypatch.setattr("hostile.keepers.ROOT", changed(tmp_path, "keeper/loop.py", sooner))
+    monkeypatch.setattr("hostile.keepers.ROOT", changed(tmp_path, "keeper/supervision.py", sooner))
 
     with keeper_client(tmp_path) as keeper:
         assert solves(keeper)
@@ -238,5 +241,5 @@ def test_answers_are_the_run_s_own_after_a_change_of_the_lease(keeper: KeeperCli
     for threads in (1, 99, 1):
         assert keeper.lease(threads)
         (answer,) = run(keeper, "hostile", limits=PATIENT)
-        assert puzzle().is_solution(answer["assignment"])
+        assert puzzle().is_solution(answer.assignment)
         keeper.release()

@@ -7,11 +7,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hostile.keepers import HARD, LIMITS, SLOW_S, collect, job, keeper_client, marked, named, puzzle, run, solves, until
+from hostile.keepers import (
+    HARD,
+    LIMITS,
+    SLOW_S,
+    collect,
+    job,
+    keeper_client,
+    marked,
+    named,
+    puzzle,
+    run,
+    solves,
+    submit,
+    until,
+)
 from hostile.working import WORKERS, changed
 
-from cagematch.workers.keeper.client import KeeperClient, Limits
+from cagematch.workers.keeper.client import KeeperClient
 from cagematch.workers.machine.processes import children
+from cagematch.workers.messages.protocol import BatchLimits
 
 
 @pytest.fixture
@@ -46,10 +61,10 @@ GARBAGE = [
     ("status", "status that is in no table"),
     ("unhashable", "unhashable"),
     ("meaningless", "AttributeError"),
-    ("short", "expected 81 values, one a variable, found 80"),
+    ("short", "expected 81 values, one per variable, found 80"),
     ("words", "'str' object cannot be interpreted as an integer"),
     ("fractions", "'float' object cannot be interpreted as an integer"),
-    ("huge", "integer string conversion"),
+    ("huge", "OverflowError"),
     ("objects", "'object' object cannot be interpreted as an integer"),
     ("nothing", "AttributeError"),
     ("raise", "is no text, and this is no solver"),
@@ -67,8 +82,8 @@ def test_a_run_that_ignores_its_limit_is_a_timeout_and_over_soon_after_the_grace
     took = time.monotonic() - started
 
     print(f"{deed}: {1000 * (took - LIMITS.time_s - LIMITS.grace_s):.0f} ms past limit and grace")
-    assert answer["stop"] == "timeout"
-    assert LIMITS.time_s < answer["wall_s"] <= took < LIMITS.time_s + LIMITS.grace_s + SLOW_S
+    assert answer.stop == "timeout"
+    assert LIMITS.time_s < answer.wall_s <= took < LIMITS.time_s + LIMITS.grace_s + SLOW_S
     assert only_sandboxes_are_left()
     assert solves(keeper)
 
@@ -79,28 +94,28 @@ def test_a_solver_that_dies_has_crashed_and_its_last_words_are_kept(
 ) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
-    assert (answer["stop"], answer["signal"]) == ("crashed", signal)
-    assert words in answer["detail"]
-    assert deed != "segfault" or "about to read address 0" in answer["detail"]
+    assert (answer.stop, answer.signal) == ("crashed", signal)
+    assert words in answer.detail
+    assert deed != "segfault" or "about to read address 0" in answer.detail
     assert solves(keeper)
 
 
-@pytest.mark.parametrize("deed", ["kill-itself", "stop-itself", "write-answers"])
+@pytest.mark.parametrize("deed", ["kill-itself", "stop-itself", "write-answers", "forge-answer"])
 def test_a_run_that_is_disturbed_every_time_becomes_an_error(keeper: KeeperClient, deed: str) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
-    assert answer["stop"] == "error"
-    assert answer["detail"].endswith("3 times")
+    assert answer.stop == "error"
+    assert answer.detail.endswith("3 times")
     assert solves(keeper)
 
 
 @pytest.mark.parametrize("deed", ["eat", "eat-below"])
 def test_memory_over_the_limit_ends_the_run(keeper: KeeperClient, deed: str) -> None:
-    (answer,) = run(keeper, f"hostile:do={deed}", limits=Limits(20.0, 300))
+    (answer,) = run(keeper, f"hostile:do={deed}", limits=BatchLimits(20.0, 300))
 
-    print(f"{deed}: {answer['peak_mib'] - 300:.0f} MiB over the limit after {answer['wall_s']:.3f} s")
-    assert answer["stop"] == "memout"
-    assert answer["peak_mib"] >= 300  # the limit itself, where the kernel holds it
+    print(f"{deed}: {answer.peak_mib - 300:.0f} MiB over the limit after {answer.wall_s:.3f} s")
+    assert answer.stop == "memout"
+    assert answer.peak_mib >= 300  # the limit itself, where the kernel holds it
     assert only_sandboxes_are_left()
     assert solves(keeper)
 
@@ -115,24 +130,24 @@ def test_the_keeper_s_looks_alone_hold_the_memory_where_no_cgroup_may_be_made(
     monkeypatch.setattr("hostile.keepers.ROOT", copy)
 
     with keeper_client(tmp_path) as keeper:
-        (answer,) = run(keeper, f"hostile:do={deed}", limits=Limits(20.0, 300))
+        (answer,) = run(keeper, f"hostile:do={deed}", limits=BatchLimits(20.0, 300))
 
-        assert (answer["stop"], answer["detail"]) == ("memout", "killed: over 300 MiB")
-        assert answer["peak_mib"] > 300
+        assert (answer.stop, answer.detail) == ("memout", "killed: over 300 MiB")
+        assert answer.peak_mib > 300
         assert only_sandboxes_are_left()
 
 
 def test_memory_that_was_over_the_limit_for_an_instant_counts(keeper: KeeperClient) -> None:
-    answers = run(keeper, "hostile:do=peak", "hostile:do=peak", limits=Limits(20.0, 150))
+    answers = run(keeper, "hostile:do=peak", "hostile:do=peak", limits=BatchLimits(20.0, 150))
 
-    assert [answer["stop"] for answer in answers] == ["memout", "memout"]
+    assert [answer.stop for answer in answers] == ["memout", "memout"]
 
 
 @pytest.mark.parametrize("deed", ["fork", "daemon", "return-twice"])
 def test_what_a_run_leaves_running_is_ended_though_its_answer_counts(keeper: KeeperClient, deed: str) -> None:
-    answers = run(keeper, *[f"hostile:do={deed}"] * 5, limits=Limits(20.0, 2000))
+    answers = run(keeper, *[f"hostile:do={deed}"] * 5, limits=BatchLimits(20.0, 2000))
 
-    assert {answer["stop"] for answer in answers} == {"finished"}
+    assert {answer.stop for answer in answers} == {"finished"}
     until(only_sandboxes_are_left)
     assert solves(keeper)
 
@@ -143,23 +158,23 @@ def test_an_answer_that_breaks_the_contract_is_an_error_that_says_how(
 ) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
-    assert (answer["answer"], answer["stop"], answer.get("assignment")) == ("unknown", "error", None)
-    assert words in answer["detail"]
-    assert answer["detail"].encode()
+    assert (answer.answer, answer.stop, answer.assignment) == ("unknown", "error", None)
+    assert words in answer.detail
+    assert answer.detail.encode()
     assert solves(keeper)
 
 
 def test_a_wrong_solution_comes_through_as_it_is(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile:do=wrong")
 
-    assert (answer["answer"], answer["stop"]) == ("solution", "finished")
-    assert not puzzle().is_solution(answer["assignment"])
+    assert (answer.answer, answer.stop) == ("solution", "finished")
+    assert not puzzle().is_solution(answer.assignment)
 
 
 def test_a_solver_that_chatters_is_not_held_up(keeper: KeeperClient) -> None:
-    (answer,) = run(keeper, "hostile:do=chatter", limits=Limits(20.0, 2000))
+    (answer,) = run(keeper, "hostile:do=chatter", limits=BatchLimits(20.0, 2000))
 
-    assert answer["stop"] == "finished"
+    assert answer.stop == "finished"
 
 
 def test_a_warm_up_that_hangs_is_given_up_and_the_runs_go_on_cold(
@@ -167,16 +182,16 @@ def test_a_warm_up_that_hangs_is_given_up_and_the_runs_go_on_cold(
 ) -> None:
     answers = run(keeper, *["hostile:do=segfault,when=always"] * 2, *["hostile:do=sleep,when=always"] * 2)
 
-    assert [answer["stop"] for answer in answers] == ["crashed", "crashed", "timeout", "timeout"]
-    assert answers[-1]["wall_s"] < LIMITS.time_s + LIMITS.grace_s + SLOW_S
+    assert [answer.stop for answer in answers] == ["crashed", "crashed", "timeout", "timeout"]
+    assert answers[-1].wall_s < LIMITS.time_s + LIMITS.grace_s + SLOW_S
     assert solves(keeper)
 
 
 def test_a_backend_whose_module_is_missing_is_an_error_that_says_so(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile-broken")
 
-    assert answer["stop"] == "error"
-    assert "No module named 'hostile_module_that_is_not_there'" in answer["detail"]
+    assert answer.stop == "error"
+    assert "No module named 'hostile_module_that_is_not_there'" in answer.detail
     assert solves(keeper)
 
 
@@ -186,38 +201,38 @@ def test_pipelined_runs_are_answered_once_and_in_order_whatever_happens_among_th
     answers = run(keeper, *[f"hostile:do={deed}" for deed in deeds])
 
     expected = {"exit": "crashed", "segfault": "crashed", "abort": "crashed", "sleep": "timeout", "status": "error"}
-    assert [answer["stop"] for answer in answers] == [expected.get(deed, "finished") for deed in deeds]
+    assert [answer.stop for answer in answers] == [expected.get(deed, "finished") for deed in deeds]
     for deed, answer in zip(deeds, answers, strict=True):
-        assert deed != "solve" or puzzle().is_solution(answer["assignment"])
+        assert deed != "solve" or puzzle().is_solution(answer.assignment)
 
 
 def test_where_answers_come_in_turns_a_long_run_does_not_hold_up_those_before_it(keeper: KeeperClient) -> None:
     keeper.in_turns = True
     jobs = [job("hostile"), job("hostile"), job("hostile:do=sleep"), job("hostile")]
-    keeper.submit(jobs, Limits(4.0, 2000, 0.2))
+    submit(keeper, jobs, BatchLimits(4.0, 2000, 0.2))
 
     looks: list[list[int]] = []
-    until(lambda: looks.append([answer["n"] for answer in keeper.answers(5.0)]) or sum(map(len, looks)) == len(jobs))
+    until(lambda: looks.append([answer.number for answer in keeper.answers(5.0)]) or sum(map(len, looks)) == len(jobs))
 
-    numbers = [each.number for each in jobs]
+    numbers = [each.request.number for each in jobs]
     assert [look for look in looks if look] == [numbers[:2], numbers[2:]]
 
 
 def test_families_take_turns_and_two_sandboxes_are_kept_at_most(keeper: KeeperClient) -> None:
-    answers = run(keeper, *["hostile", "hostile-too", "hostile-three", "hostile"] * 2, limits=Limits(20.0, 2000))
+    answers = run(keeper, *["hostile", "hostile-too", "hostile-three", "hostile"] * 2, limits=BatchLimits(20.0, 2000))
 
-    assert {answer["stop"] for answer in answers} == {"finished"}
+    assert {answer.stop for answer in answers} == {"finished"}
     assert len(named("cagematch.workers.sandbox")) == 2
 
 
 def test_a_leftover_of_one_family_is_ended_while_another_runs(keeper: KeeperClient) -> None:
     jobs = [job("hostile:do=fork"), job("hostile-too:do=sleep")]
-    keeper.submit(jobs, Limits(3.0, 2000))
+    submit(keeper, jobs, BatchLimits(3.0, 2000))
     until(lambda: len(list(children(keeper.pid))) == 2)
 
     until(lambda: len(named("cagematch.workers.sandbox")) == 2, 2.0)
 
-    assert [answer["stop"] for answer in collect(keeper, jobs)] == ["finished", "timeout"]
+    assert [answer.stop for answer in collect(keeper, jobs)] == ["finished", "timeout"]
 
 
 def test_a_sandbox_learns_nothing_of_our_services_and_works_in_a_folder_of_its_own(
@@ -228,7 +243,7 @@ def test_a_sandbox_learns_nothing_of_our_services_and_works_in_a_folder_of_its_o
     with keeper_client(tmp_path) as keeper:
         (answer,) = run(keeper, "hostile:do=tell-environment")
 
-    told = answer["detail"]
+    told = answer.detail
     assert f"RuntimeError: {tmp_path}" in told
     assert "CAGEMATCH_LOCKS" in told
     assert "secret" not in told
@@ -250,33 +265,33 @@ def test_fifty_new_sandboxes_cost_the_keeper_no_descriptor(keeper: KeeperClient)
 
 
 def test_the_seconds_of_a_killed_run_are_known(keeper: KeeperClient) -> None:
-    (answer,) = run(keeper, "hostile:do=work-and-hang", limits=Limits(1.0, 2000, 0.2))
+    (answer,) = run(keeper, "hostile:do=work-and-hang", limits=BatchLimits(1.0, 2000, 0.2))
 
-    assert answer["stop"] == "timeout"
-    assert 0.17 <= answer["cpu_s"] < 0.3  # the kernel counts in hundredths
-    assert answer["peak_mib"] > 5
+    assert answer.stop == "timeout"
+    assert 0.17 <= answer.cpu_s < 0.3  # the kernel counts in hundredths
+    assert answer.peak_mib > 5
 
 
 def test_a_run_has_its_own_peak_and_its_children_in_it(keeper: KeeperClient) -> None:
     peak, solve, helper = run(
-        keeper, "hostile:do=peak", "hostile", "hostile:do=helper", limits=Limits(20.0, 2000), text=HARD
+        keeper, "hostile:do=peak", "hostile", "hostile:do=helper", limits=BatchLimits(20.0, 2000), text=HARD
     )
 
     for answer in (peak, solve, helper):
-        assert answer["stop"] == "finished", answer
-        assert 0 < answer["baseline_mib"] <= answer["peak_mib"]
-    assert peak["peak_mib"] > peak["baseline_mib"] + 190
-    assert solve["peak_mib"] < solve["baseline_mib"] + 50
-    assert helper["peak_mib"] > helper["baseline_mib"] + 140
-    assert helper["cpu_s"] > 0.29
+        assert answer.stop == "finished", answer
+        assert 0 < answer.baseline_mib <= answer.peak_mib
+    assert peak.peak_mib > peak.baseline_mib + 190
+    assert solve.peak_mib < solve.baseline_mib + 50
+    assert helper.peak_mib > helper.baseline_mib + 140
+    assert helper.cpu_s > 0.29
 
 
 def test_a_sandbox_that_has_grown_is_replaced_between_runs(keeper: KeeperClient) -> None:
-    answers = run(keeper, *["hostile:do=leak"] * 20, limits=Limits(20.0, 2000))
+    answers = run(keeper, *["hostile:do=leak"] * 20, limits=BatchLimits(20.0, 2000))
 
-    assert {answer["stop"] for answer in answers} == {"finished"}
-    assert max(answer["baseline_mib"] for answer in answers) < answers[0]["baseline_mib"] + 50
-    assert answers[0]["baseline_mib"] + 8 < answers[2]["baseline_mib"]
+    assert {answer.stop for answer in answers} == {"finished"}
+    assert max(answer.baseline_mib for answer in answers) < answers[0].baseline_mib + 50
+    assert answers[0].baseline_mib + 8 < answers[2].baseline_mib
 
 
 @pytest.mark.parametrize("configuration", ["cp-min-size", "pulp-cbc"])
@@ -284,7 +299,7 @@ def test_a_sandbox_of_a_real_solver_stays(keeper: KeeperClient, configuration: s
     assert solves(keeper, configuration)
     before = named("cagematch.workers.sandbox")
 
-    answers = run(keeper, *[configuration] * 60, limits=Limits(20.0, 2000))
+    answers = run(keeper, *[configuration] * 60, limits=BatchLimits(20.0, 2000))
 
-    assert {answer["stop"] for answer in answers} == {"finished"}
+    assert {answer.stop for answer in answers} == {"finished"}
     assert named("cagematch.workers.sandbox") == before

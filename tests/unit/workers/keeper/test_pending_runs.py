@@ -1,94 +1,130 @@
-"""The docket: every run is answered once, in order."""
+"""Pending runs: every run is answered once, in order."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from cagematch.workers.keeper import pending_runs as dockets
+from cagematch.problems.outcome import Answer, Stop
+from cagematch.workers.keeper import pending_runs
 from cagematch.workers.keeper.pending_runs import RETRIES, PendingRuns
-from cagematch.workers.messages.framing import encode
+from cagematch.workers.messages.frames import Frame, FrameReader, Kind, framed
+from cagematch.workers.messages.protocol import BatchLimits, BatchSettings, RunAnswer, RunRequest, decode_as, encode
+
+LIMITS = BatchLimits(1.0, 100)
+
+
+def frame(message: RunRequest | RunAnswer) -> Frame:
+    (found,) = FrameReader().feed(encode(message))
+    return found
+
+
+def request(number: int) -> Frame:
+    return frame(RunRequest(number, "queens", "8", 1))
+
+
+def answer(number: int) -> Frame:
+    return frame(RunAnswer(number, Answer.NONE, Stop.FINISHED, 0.1))
 
 
 @pytest.fixture
-def docket() -> PendingRuns:
+def pending() -> PendingRuns:
     made = PendingRuns()
-    made.add([{"n": n, "family": family} for n, family in enumerate("aabba", start=1)])
+    for number, family in enumerate("aabba", start=1):
+        made.add(request(number), BatchSettings(family, "scip", LIMITS))
     return made
 
 
-def told(docket: PendingRuns) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in docket.outbox.splitlines()]
+def answers(pending: PendingRuns) -> list[RunAnswer]:
+    return [decode_as(RunAnswer, found) for found in FrameReader().feed(bytes(pending.outbox))]
 
 
-def test_runs_go_out_by_family_and_again_after_a_recall(docket: PendingRuns) -> None:
-    assert [run["n"] for run in docket.hand_out()] == [1, 2]
-    assert list(docket.hand_out()) == []
-
-    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
-    docket.recall()
-
-    assert [run["n"] for run in docket.hand_out()] == [2]
+def numbers(pending: PendingRuns) -> list[int]:
+    return [found.number for found in answers(pending)]
 
 
-def test_only_the_answer_that_is_due_is_passed_on(docket: PendingRuns) -> None:
-    for line in (b"rubbish", b'{"n":2,"answer":"none"}', b'{"n":11,', b""):
-        assert not docket.pass_on(line)
-    assert docket.pass_on(b'{"n":1,"answer":"none"}')
-
-    assert told(docket) == [{"n": 1, "answer": "none"}]
-    assert docket.due == 2
+def together() -> PendingRuns:
+    made = PendingRuns()
+    for number in range(1, 6):
+        made.add(request(number), BatchSettings("a", "scip", LIMITS, in_turns=True))
+    return made
 
 
-def test_a_run_that_is_disturbed_is_repeated_and_then_an_error(docket: PendingRuns) -> None:
+def test_runs_go_out_by_family_and_again_after_a_recall(pending: PendingRuns) -> None:
+    assert [run.number for run in pending.hand_out()] == [1, 2]
+    assert list(pending.hand_out()) == []
+
+    assert pending.forward(answer(1))
+    pending.recall()
+
+    assert [run.number for run in pending.hand_out()] == [2]
+
+
+def test_only_the_due_answer_is_forwarded(pending: PendingRuns) -> None:
+    for number in (2, 11, 0, -1):
+        assert not pending.forward(answer(number))
+    assert pending.forward(answer(1))
+
+    assert numbers(pending) == [1]
+    assert pending.due == 2
+
+
+def test_an_answer_is_forwarded_byte_by_byte(pending: PendingRuns) -> None:
+    """The keeper reads the header only: a body of any content passes through it unchanged."""
+    (odd,) = FrameReader().feed(framed(Kind.ANSWER, b"any bytes", 1))
+
+    assert pending.forward(odd)
+
+    assert bytes(pending.outbox) == odd.data
+
+
+def test_a_disturbed_run_is_repeated_and_then_an_error(pending: PendingRuns) -> None:
     for _ in range(RETRIES):
-        docket.disturb("the run was suspended")
-        assert docket.due == 1
-    docket.disturb("the run was suspended")
+        pending.disturb("the run was suspended")
+        assert pending.due == 1
+    pending.disturb("the run was suspended")
 
-    (answer,) = told(docket)
-    assert (answer["n"], answer["stop"], answer["detail"]) == (1, "error", "the run was suspended, 3 times")
-    assert docket.due == 2
-
-
-def test_an_empty_docket_is_not_disturbed() -> None:
-    docket = PendingRuns()
-
-    docket.disturb("nothing")
-
-    assert (len(docket), docket.due, told(docket)) == (0, 0, [])
+    (found,) = answers(pending)
+    assert (found.number, found.stop, found.detail) == (1, Stop.ERROR, "the run was suspended, 3 times")
+    assert pending.due == 2
 
 
-def test_answers_that_go_together_are_held_until_the_last(docket: PendingRuns) -> None:
-    docket.add([], together=True)
+def test_without_runs_nothing_is_disturbed_or_forwarded() -> None:
+    pending = PendingRuns()
+
+    pending.disturb("nothing")
+
+    assert not pending.forward(answer(0))
+    assert (len(pending), pending.due, numbers(pending)) == (0, 0, [])
+
+
+def test_answers_in_turns_wait_for_the_last() -> None:
+    pending = together()
     for number in range(1, 5):
-        assert docket.pass_on(encode({"n": number, "answer": "none"}).rstrip())
-        docket.release()
-    assert told(docket) == []
+        assert pending.forward(answer(number))
+        pending.release()
+    assert numbers(pending) == []
 
-    docket.answer("timeout", "over 3 s")
+    pending.answer(Stop.TIMEOUT, "over 3 s")
 
-    assert [answer["n"] for answer in told(docket)] == [1, 2, 3, 4, 5]
-
-
-def test_an_answer_waits_for_no_long_run(docket: PendingRuns, monkeypatch: pytest.MonkeyPatch) -> None:
-    docket.add([], together=True)
-    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
-
-    monkeypatch.setattr(dockets, "HOLD_S", 0.0)
-    docket.release()
-
-    assert told(docket) == [{"n": 1, "answer": "none"}]
+    assert numbers(pending) == [1, 2, 3, 4, 5]
 
 
-def test_what_is_held_is_forgotten_with_the_runs(docket: PendingRuns) -> None:
-    docket.add([], together=True)
-    assert docket.pass_on(encode({"n": 1, "answer": "none"}).rstrip())
+def test_a_held_answer_does_not_wait_for_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = together()
+    assert pending.forward(answer(1))
 
-    docket.clear()
-    docket.add([{"n": 6, "family": "a"}])
-    assert docket.pass_on(encode({"n": 6, "answer": "none"}).rstrip())
+    monkeypatch.setattr(pending_runs, "HOLD_S", 0.0)
+    pending.release()
 
-    assert [answer["n"] for answer in told(docket)] == [6]
+    assert numbers(pending) == [1]
+
+
+def test_held_answers_are_dropped_with_the_runs() -> None:
+    pending = together()
+    assert pending.forward(answer(1))
+
+    pending.clear()
+    pending.add(request(6), BatchSettings("a", "scip", LIMITS))
+    assert pending.forward(answer(6))
+
+    assert numbers(pending) == [6]

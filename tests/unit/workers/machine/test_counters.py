@@ -1,4 +1,4 @@
-"""How well a machine was over a span, on this one and on machines as the kernel describes them."""
+"""The kernel's counters of contention, on this machine and on simulated ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hostile.keepers import files, until
 
-from cagematch.workers.machine.counters import Health
+from cagematch.workers.machine.counters import KernelCounters
 
 STAT = """cpu  {user} 0 0 100 0 0 0 {steal} 0 0
 cpu0 {user} 0 0 0 0 0 0 {steal} 0 0
@@ -35,51 +35,53 @@ def machine(
     )
 
 
-def test_steal_is_a_share_of_all_cores_or_of_those_that_were_leased(tmp_path: Path) -> None:
+def test_steal_is_a_share_of_the_given_cores(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     machine(before, user=0, steal=0, running=1, total=0)
     machine(after, user=300, steal=100, running=1, total=0)
 
     for cores, expected in (([], 0.25), ([0], 0.25), ([1], None)):
-        strain = Health.read(cores, after).since(Health.read(cores, before))
-        assert strain.steal == expected
+        contention = KernelCounters.read(cores, after).since(KernelCounters.read(cores, before))
+        assert contention.steal == expected
 
 
 @pytest.mark.parametrize("pressure", [HOST, GROUP])
-def test_pressure_is_the_share_of_the_span_in_which_a_task_waited(tmp_path: Path, pressure: str) -> None:
+def test_pressure_is_a_share_of_the_span(tmp_path: Path, pressure: str) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     machine(before, user=0, steal=0, running=1, total=1_000, pressure=pressure)
     machine(after, user=0, steal=0, running=1, total=1_000 + 10**12, pressure=pressure)
-    earlier = Health.read(root=before)
+    earlier = KernelCounters.read(root=before)
 
-    assert Health.read(root=before).since(earlier).pressure == 0.0
-    assert Health.read(root=after).since(earlier).pressure == 1.0
+    assert KernelCounters.read(root=before).since(earlier).pressure == 0.0
+    assert KernelCounters.read(root=after).since(earlier).pressure == 1.0
 
 
-def test_a_machine_is_oversubscribed_when_more_threads_are_ready_than_it_has(tmp_path: Path) -> None:
+def test_more_ready_threads_than_hardware_threads_are_oversubscription(tmp_path: Path) -> None:
     quiet, busy = tmp_path / "quiet", tmp_path / "busy"
-    machine(quiet, user=0, steal=0, running=3, total=0)  # the reader is one of them
+    machine(quiet, user=0, steal=0, running=3, total=0)  # One of them is the reader.
     machine(busy, user=0, steal=0, running=4, total=0)
 
     for first, last, runnable in ((quiet, quiet, 2), (quiet, busy, 3), (busy, quiet, 3)):
-        strain = Health.read(root=last).since(Health.read(root=first))
-        assert (strain.runnable, strain.oversubscribed, strain.load) == (runnable, runnable > 2, 1.5)
+        contention = KernelCounters.read(root=last).since(KernelCounters.read(root=first))
+        assert (contention.runnable, contention.oversubscribed, contention.load) == (runnable, runnable > 2, 1.5)
 
 
-def test_what_the_kernel_does_not_tell_is_missing(tmp_path: Path) -> None:
-    strain = Health.read(root=tmp_path).since(Health.read(root=tmp_path))
+def test_missing_counters_are_none(tmp_path: Path) -> None:
+    contention = KernelCounters.read(root=tmp_path).since(KernelCounters.read(root=tmp_path))
 
-    assert (strain.steal, strain.pressure, strain.load, strain.runnable, strain.oversubscribed) == (None,) * 5
+    for value in (contention.steal, contention.pressure, contention.load, contention.runnable):
+        assert value is None
+    assert contention.oversubscribed is None
 
 
-def test_spinners_beyond_the_cores_of_this_machine_show() -> None:
+def test_too_many_spinning_processes_are_detected() -> None:
     spinners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        before = Health.read()
-        until(lambda: Health.read().since(before).oversubscribed)
+        before = KernelCounters.read()
+        until(lambda: KernelCounters.read().since(before).oversubscribed)
         if before.waiting_us is not None:
-            until(lambda: (Health.read().since(before).pressure or 0) > 0.1)
-        assert 0 <= (Health.read().since(before).steal or 0) <= 1
+            until(lambda: (KernelCounters.read().since(before).pressure or 0) > 0.1)
+        assert 0 <= (KernelCounters.read().since(before).steal or 0) <= 1
     finally:
         for spinner in spinners:
             spinner.kill()

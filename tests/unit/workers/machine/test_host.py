@@ -1,4 +1,4 @@
-"""What a host is, as its kernel tells, and how a survey of it goes."""
+"""The facts of a host, and its survey."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAPTOP = {
 }
 
 
-def test_facts_are_what_the_kernel_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_come_from_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CORES, "1-2")
     files(tmp_path, LAPTOP)
     topology(tmp_path, dict.fromkeys((0, 1), "0-1") | dict.fromkeys((2, 3), "2-3"))
@@ -53,18 +53,18 @@ def test_facts_are_what_the_kernel_tells(tmp_path: Path, monkeypatch: pytest.Mon
     )
 
 
-def test_what_cannot_be_read_is_missing(tmp_path: Path) -> None:
+def test_unreadable_facts_are_missing(tmp_path: Path) -> None:
     assert host_facts(tmp_path).keys() == {"processor", "cores", "core_list", "memory_mib", "kernel"}
     assert all(host_facts(tmp_path).values())
 
 
-def test_a_boost_that_the_kernel_tells_otherwise_is_found(tmp_path: Path) -> None:
+def test_turbo_is_found_in_either_file(tmp_path: Path) -> None:
     assert host_facts(files(tmp_path, {f"{CPU}/cpufreq/boost": "1\n"}))["turbo"] == "on"
 
 
-def test_this_host_is_told_as_lscpu_tells_it() -> None:
-    told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
-    rows = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in told.splitlines())}
+def test_facts_agree_with_lscpu() -> None:
+    shown = subprocess.run(["lscpu"], capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
+    rows = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in shown.splitlines())}
     facts = host_facts()
 
     assert facts["processor"] == rows["Model name"]
@@ -73,7 +73,7 @@ def test_this_host_is_told_as_lscpu_tells_it() -> None:
     assert facts["hypervisor"] == ("Hypervisor vendor" in rows)
 
 
-def test_a_host_is_another_one_when_it_has_changed_but_not_for_its_load() -> None:
+def test_the_digest_ignores_the_load() -> None:
     facts = {"cores": 2, "load": 0.5}
 
     assert digest("here", facts) == digest("here", facts | {"load": 3.0})
@@ -86,7 +86,7 @@ def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "locks"
 
 
-def test_a_survey_leases_a_core_and_gives_it_back(locks: Path) -> None:
+def test_a_survey_leases_a_core_and_releases_it(locks: Path) -> None:
     found = survey()
 
     assert found.reference_s
@@ -94,19 +94,19 @@ def test_a_survey_leases_a_core_and_gives_it_back(locks: Path) -> None:
     assert all(Leases(locks, [core]).take_one(0.0) == core for core in usable_cores())
 
 
-def test_a_survey_measures_beside_a_solve_only_where_it_must(locks: Path) -> None:
+def test_without_a_free_core_a_survey_has_no_lease(locks: Path) -> None:
     held = [Leases(locks, [core]) for core in usable_cores()]
     assert [lease.take_one(0.0) for lease in held] == usable_cores()
 
-    beside = survey(0.05)
-    assert beside.reference_s
-    assert beside.core is None
+    unleased = survey(0.05)
+    assert unleased.reference_s
+    assert unleased.core is None
 
     held[-1].release()
     assert survey().core == usable_cores()[-1]
 
 
-def test_a_survey_stands_back_for_whoever_waits_for_cores(locks: Path) -> None:
+def test_a_survey_gives_way_to_waiting_claimants(locks: Path) -> None:
     waiting = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"
     assert Leases(locks, usable_cores()).take_one(0.0) is not None
     command = [sys.executable, "-c", waiting, str(locks / "turnstile")]
@@ -120,7 +120,7 @@ def test_a_survey_stands_back_for_whoever_waits_for_cores(locks: Path) -> None:
     assert survey().core is not None
 
 
-def test_a_survey_tells_how_memory_is_limited_and_leaves_no_group(locks: Path) -> None:
+def test_a_survey_detects_the_memory_limit_and_leaves_no_group(locks: Path) -> None:
     found = survey()
 
     assert found.memory_limit in {"cgroup v1", "cgroup v2", "watch"}

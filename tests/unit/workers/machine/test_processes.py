@@ -1,4 +1,4 @@
-"""Processes as /proc shows them."""
+"""Processes and their descendants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from cagematch.workers.machine import processes
 from cagematch.workers.machine.processes import Watched, children, descendants, end_marked, kill, pin, pss_kib, usage
 
-# A process with a child, started by another thread than its first, with a child.
+# A process whose second thread starts a child, which starts a child itself.
 FAMILY = """
 import subprocess, sys, threading
 child = [sys.executable, "-c", "import subprocess; subprocess.run(['sleep', '60'])"]
@@ -52,7 +52,7 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("kernel")
-def test_descendants_are_found_whichever_thread_started_them() -> None:
+def test_descendants_of_all_threads_are_found() -> None:
     with subprocess.Popen([sys.executable, "-c", FAMILY]) as first:
         deadline = time.monotonic() + 20
         while len(found := descendants(first.pid)) < 2:
@@ -63,15 +63,15 @@ def test_descendants_are_found_whichever_thread_started_them() -> None:
         kill([first.pid, *found])
 
 
-def test_everything_below_is_ended_daemons_included_but_what_is_spared() -> None:
+def test_end_all_kills_daemons_but_not_the_spared() -> None:
     command = [sys.executable, "-c", REAPER, DAEMONS]
 
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
 
-    assert told.stdout == "True None\n[]\n"
+    assert shown.stdout == "True None\n[]\n"
 
 
-def test_usage_tells_state_time_and_memory_and_nothing_of_the_dead() -> None:
+def test_a_zombie_has_no_usage() -> None:
     own = usage(os.getpid())
     assert own
     assert own.state == "R"
@@ -86,7 +86,7 @@ def test_usage_tells_state_time_and_memory_and_nothing_of_the_dead() -> None:
     kill([ended.pid])
 
 
-def test_the_marked_are_ended_and_nobody_else() -> None:
+def test_only_marked_processes_are_killed() -> None:
     mark = uuid.uuid4().hex
     with subprocess.Popen(["sleep", "60"], env={"MARK": mark}) as marked, subprocess.Popen(["sleep", "60"]) as other:
         end_marked(f"MARK={mark}")
@@ -112,7 +112,7 @@ def test_every_thread_is_pinned() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_watched_process_shows_the_children_of_all_its_threads() -> None:
+def test_a_watched_process_lists_the_children_of_all_threads() -> None:
     with subprocess.Popen([sys.executable, "-c", FAMILY]) as first:
         watched = Watched(first.pid)
         deadline = time.monotonic() + 20
@@ -127,10 +127,10 @@ def test_a_watched_process_shows_the_children_of_all_its_threads() -> None:
 
 
 def test_a_long_list_of_children_is_complete() -> None:
-    many = (
+    code = (
         "import subprocess; c = [subprocess.Popen(['sleep', '60']) for _ in range(900)]; print(flush=True); c[0].wait()"
     )
-    with subprocess.Popen([sys.executable, "-c", many], stdout=subprocess.PIPE) as first:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as first:
         assert first.stdout
         first.stdout.readline()
         watched = Watched(first.pid)

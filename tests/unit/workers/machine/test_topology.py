@@ -1,4 +1,4 @@
-"""Which cores there are for solves, on machines as the kernel describes them."""
+"""The cores for solves, on this machine and on simulated ones."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ import pytest
 from hostile.keepers import files, topology
 
 from cagematch.problems.errors import InputError
-from cagematch.workers.machine.topology import CORES, as_list, check_cores, one_of_each, siblings, usable_cores
+from cagematch.workers.machine.topology import (
+    CORES,
+    check_cores,
+    format_cores,
+    one_thread_per_core,
+    siblings,
+    usable_cores,
+)
 
-PAIRS = {thread: f"{thread % 4},{thread % 4 + 4}" for thread in range(8)}  # as most servers count
-NEIGHBOURS = {thread: f"{thread & ~1}-{thread | 1}" for thread in range(8)}  # as most laptops do
-SETTLED = """
+PAIRS = {thread: f"{thread % 4},{thread % 4 + 4}" for thread in range(8)}  # As most servers number them.
+NEIGHBOURS = {thread: f"{thread & ~1}-{thread | 1}" for thread in range(8)}  # As most laptops number them.
+MOVED = """
 import os, sys
 from pathlib import Path
-from cagematch.workers.machine.topology import settle, usable_cores
-settle()
-settle()
+from cagematch.workers.machine.topology import move_off_leased_cores, usable_cores
+move_off_leased_cores()
+move_off_leased_cores()
 print(usable_cores(), sorted(os.sched_getaffinity(0)))
 """
 
@@ -39,26 +46,24 @@ print(usable_cores(), sorted(os.sched_getaffinity(0)))
 def test_siblings_are_one_core(tmp_path: Path, threads: dict[int, str], usable: list[int], expected: list[int]) -> None:
     topology(tmp_path, threads)
 
-    assert one_of_each(usable, tmp_path) == expected
+    assert one_thread_per_core(usable, tmp_path) == expected
 
 
-def test_the_siblings_of_this_machine_are_what_its_kernel_says() -> None:
+def test_siblings_agree_with_lscpu() -> None:
     for core in os.sched_getaffinity(0):
-        told = subprocess.run(["lscpu", "-p=CPU,CORE,SOCKET"], capture_output=True, text=True, check=True).stdout
-        rows = [tuple(map(int, line.split(","))) for line in told.splitlines() if not line.startswith("#")]
+        shown = subprocess.run(["lscpu", "-p=CPU,CORE,SOCKET"], capture_output=True, text=True, check=True).stdout
+        rows = [tuple(map(int, line.split(","))) for line in shown.splitlines() if not line.startswith("#")]
         place = next(row[1:] for row in rows if row[0] == core)
         assert siblings(core) == {row[0] for row in rows if row[1:] == place}
 
 
-def test_one_core_in_eight_is_left_to_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_core_in_eight_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for count, expected in ((1, 0), (7, 0), (8, 1), (15, 1), (64, 8)):
         monkeypatch.setattr("os.sched_getaffinity", lambda _, count=count: set(range(count)))
         assert usable_cores(tmp_path) == list(range(expected, count))
 
 
-def test_listed_cores_are_the_usable_ones_and_none_of_them_is_set_aside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_listed_core_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     topology(tmp_path, NEIGHBOURS)
     for listed, expected in (("0-7", [0, 2, 4, 6]), ("3", [3]), ("7,2-5", [2, 4, 7])):
         monkeypatch.setenv(CORES, listed)
@@ -66,34 +71,34 @@ def test_listed_cores_are_the_usable_ones_and_none_of_them_is_set_aside(
 
 
 @pytest.mark.parametrize("text", ["", "a", "0-", "-1", "1,,2", "0 1", "0x1", "0;1", "3-1", "0-99999999999"])
-def test_what_is_no_list_of_cores_is_refused(text: str) -> None:
+def test_a_malformed_list_is_an_error(text: str) -> None:
     with pytest.raises(InputError, match="list of cores"):
         check_cores(text)
 
 
-def test_a_core_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_an_unavailable_core_is_an_error() -> None:
     mine = os.sched_getaffinity(0)
 
-    check_cores(as_list(mine))
-    with pytest.raises(InputError, match=f"no core 4000 for this process; usable here: {as_list(mine)}"):
+    check_cores(format_cores(mine))
+    with pytest.raises(InputError, match=f"no core 4000 for this process; usable here: {format_cores(mine)}"):
         check_cores(f"{min(mine)},4000")
 
 
-def test_numbers_are_written_as_the_kernel_writes_them() -> None:
-    assert as_list({8, 0, 1, 2, 3, 11, 10}) == "0-3,8,10-11"
+def test_cores_are_formatted_as_by_the_kernel() -> None:
+    assert format_cores({8, 0, 1, 2, 3, 11, 10}) == "0-3,8,10-11"
 
 
-def test_a_worker_moves_off_the_cores_that_it_leases_where_it_has_others() -> None:
+def test_a_worker_moves_off_the_leased_cores() -> None:
     mine = sorted(os.sched_getaffinity(0))
     if len(mine) < 2:
-        pytest.skip("one core only")
+        pytest.skip("this process may use one core only")
 
-    for listed, own in ((as_list(mine[1:]), mine[:1]), (as_list(mine), mine)):
+    for listed, own in ((format_cores(mine[1:]), mine[:1]), (format_cores(mine), mine)):
         environment = os.environ | {CORES: listed}
-        command = [sys.executable, "-c", SETTLED]
-        told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        leased = one_of_each(mine[1:] if own == mine[:1] else mine)
-        assert told.stdout == f"{leased} {own}\n"
+        command = [sys.executable, "-c", MOVED]
+        shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        leased = one_thread_per_core(mine[1:] if own == mine[:1] else mine)
+        assert shown.stdout == f"{leased} {own}\n"
 
 
 V1, V2 = "4:cpu,cpuacct:/docker/1\n1:memory:/\n", "0::/user.slice/one.service\n"
@@ -110,7 +115,7 @@ QUOTAS = [
 
 
 @pytest.mark.parametrize(("groups", "limits", "expected"), QUOTAS)
-def test_the_cgroup_s_quota_bounds_the_cores(
+def test_the_quota_of_the_cgroup_limits_the_cores(
     tmp_path: Path, groups: str, limits: dict[str, str], expected: int | None
 ) -> None:
     files(tmp_path, {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{name}": text for name, text in limits.items()}})

@@ -32,9 +32,10 @@ from cagematch.models import (
 from cagematch.models import Shift as ShiftRow
 from cagematch.models.base import now
 from cagematch.models.engine import open_engine, reading, writing
-from cagematch.problems.outcome import SOLVING, Answer, Asked, Stop
+from cagematch.problems.outcome import Answer, Stop
 from cagematch.workers.connections import Connections
-from cagematch.workers.keeper.client import Job, KeeperClient, Limits
+from cagematch.workers.keeper.client import KeeperClient
+from cagematch.workers.messages.protocol import BatchSettings, RunAnswer, RunRequest
 from cagematch.workers.service.app import make_app
 from cagematch.workers.shards import shifts
 from cagematch.workers.shards.shifts import ATTEMPTS, work_on
@@ -60,13 +61,13 @@ class Watched(KeeperClient):
         self.handed: list[int] = []
         self.beside: list[int] = []
 
-    def submit(self, jobs: Iterable[Job], limits: Limits, asked: Asked = SOLVING) -> None:
-        listed = list(jobs)
+    def submit(self, runs: Iterable[RunRequest], settings: BatchSettings) -> None:
+        listed = list(runs)
         self.beside.append(sum(self.handed) - self._answered)
         self.handed.append(len(listed))
-        super().submit(listed, limits, asked)
+        super().submit(listed, settings)
 
-    def answers(self, within_s: float) -> Iterator[dict[str, Any]]:
+    def answers(self, within_s: float) -> Iterator[RunAnswer]:
         for answer in super().answers(within_s):
             self._answered += 1
             self._hook(self, self._answered)
