@@ -7,6 +7,8 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,23 +106,24 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
     environment = {k: v for k, v in make_scheduler(folder).environment.items() if k != "PYTHONPATH"}
     installed = Scheduler(folder, command, environment)
 
-    assert "20 of 20 runs (20 solved)" in installed("submit", "hard", "--limit", 5).stdout
-    assert "hard  5 puzzles" in installed("report").stdout
-    where = subprocess.run(
-        [
-            command[0],
-            "-P",
-            "-c",
-            "import cagematch.scheduler as s, cagematch.workers as w; print(s.__file__, w.__file__)",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        env=environment,
-        cwd=folder,
-    )
-    assert all(Path(path).is_relative_to(home) for path in where.stdout.split())
+    with place.libraries():
+        assert "20 of 20 runs (20 solved)" in installed("submit", "hard", "--limit", 5).stdout
+        assert "hard  5 puzzles" in installed("report").stdout
+        where = subprocess.run(
+            [
+                command[0],
+                "-P",
+                "-c",
+                "import cagematch.scheduler as s, cagematch.workers as w; print(s.__file__, w.__file__)",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+            env=environment,
+            cwd=folder,
+        )
+        assert all(Path(path).is_relative_to(home) for path in where.stdout.split())
 
 
 OWNER = "OWNER = 'another distribution'\n"
@@ -149,14 +152,15 @@ def test_next_to_another_models_and_scheduler(wheel: Path, tmp_path: Path):
     environment = {k: v for k, v in make_scheduler(folder).environment.items() if k != "PYTHONPATH"}
     installed = Scheduler(folder, [str(place.home / "bin" / "scheduler")], environment)
 
-    assert (
-        "2 of 2 runs (2 solved)"
-        in installed("submit", "hard", "--limit", 1, "-s", "cp-min-size", "-s", "cp-sat").stdout
-    )
-    assert "hard  1 puzzle" in installed("report").stdout
-    assert Scheduler(folder, [python, "-m", "cagematch"], environment)("--version").stdout
-    found = Scheduler(folder, [python, "-c"], environment)("import cagematch; print(cagematch.__file__)").stdout
-    assert Path(found.strip()) == place.site / "cagematch" / "__init__.py"
+    with place.libraries():
+        assert (
+            "2 of 2 runs (2 solved)"
+            in installed("submit", "hard", "--limit", 1, "-s", "cp-min-size", "-s", "cp-sat").stdout
+        )
+        assert "hard  1 puzzle" in installed("report").stdout
+        assert Scheduler(folder, [python, "-m", "cagematch"], environment)("--version").stdout
+        found = Scheduler(folder, [python, "-c"], environment)("import cagematch; print(cagematch.__file__)").stdout
+        assert Path(found.strip()) == place.site / "cagematch" / "__init__.py"
     assert place.contents("models", "scheduler") == before
 
     _pip(place.home, "uninstall", "--yes", "cagematch")
@@ -172,10 +176,20 @@ def test_next_to_another_models_and_scheduler(wheel: Path, tmp_path: Path):
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with the libraries of this one, and without our code."""
+    """A virtual environment."""
 
     home: Path
     site: Path
+
+    @contextmanager
+    def libraries(self) -> Iterator[None]:
+        """Add the libraries of this environment, without the checkout. pip must not see them: they include ours."""
+        links = {self.site / f"libraries-{number}.pth": place for number, place in enumerate(_libraries())}
+        for link, place in links.items():
+            link.write_text(f"{place}\n")
+        yield
+        for link in links:
+            link.unlink()
 
     def contents(self, *packages: str) -> dict[str, bytes]:
         """Each source file of the packages, and what it contains."""
@@ -187,8 +201,6 @@ def _environment(folder: Path) -> Environment:
     home = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, timeout=240)
     site = next((home / "lib").glob("python*/site-packages"))
-    for number, place in enumerate(_libraries()):
-        (site / f"libraries-{number}.pth").write_text(f"{place}\n")
     return Environment(home, site)
 
 

@@ -19,8 +19,9 @@ PROGRAMS = ("cbc", "pulp-", "minizinc")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cases of the slowest backends; what is marked smoke stays, so each backend is always tested."""
     for item in items:
-        chosen = getattr(item, "callspec", None) and item.callspec.params.get("chosen", "")
-        if chosen and chosen.startswith(PROGRAMS) and item.get_closest_marker("smoke") is None:
+        callspec = getattr(item, "callspec", None)
+        spelled = callspec and callspec.params.get("chosen")
+        if isinstance(spelled, str) and spelled.startswith(PROGRAMS) and not item.get_closest_marker("smoke"):
             item.add_marker("slow")
 
 
