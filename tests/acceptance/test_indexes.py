@@ -1,4 +1,4 @@
-"""Every query that the commands and their worker make finds its rows by an index, however many others there are."""
+"""Every query of the commands and their worker finds its rows by an index, in tables of any size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from commanding import Scheduler
 # Tables that grow with the runs; the others have a row for each batch, file, configuration or worker.
 LARGE = ("run", "puzzle", "set_entry", "batch_puzzle", "shard")
 SCAN = re.compile(rf"SCAN ({'|'.join(LARGE)})(_[0-9]+)?\b(?!.*USING (COVERING )?INDEX)")
-# What looks at all of them, and is meant to.
+# Queries that read a whole table by design.
 WHOLE = (
-    "DELETE FROM puzzle WHERE",  # prune --unused: which puzzles does nobody use?
+    "DELETE FROM puzzle WHERE",  # prune --unused: which puzzles are unused?
     "count(*) AS count_1 \nFROM puzzle",
     "FROM puzzle \nWHERE NOT",
     "UPDATE run SET verified = CASE WHEN holds",  # a migration
 )
-# A worker a process; what only looks, or has nothing to work on, shares the last one.
+# Commands by process. Each worker has its own; commands that start none share the last one.
 PROCESSES = (
     ["submit hard -s cp-min-size -s cp-sat-fast --limit 2"],
     ["submit queens -s cp-min-size --task unique --limit 2"],
@@ -63,7 +63,7 @@ UPDATE shift SET steal = 0.5 WHERE id = (SELECT min(id) FROM shift);
 UPDATE run SET reference_s = 9, wall_s = 0.001, cpu_s = 0.001
 WHERE id = (SELECT max(id) FROM run WHERE batch_id = 2);
 """
-# Runs commands, and writes down every statement that an engine runs, with parameters of one time.
+# Runs commands and records each statement that an engine executes, with the number of its parameters.
 LISTENER = """
 import json, sys
 from sqlalchemy import Engine, event
@@ -94,13 +94,13 @@ def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
         if any("--exclude-disturbed" in command for command in commands):
             with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database:
                 database.executescript(DISTURBED)
-        told = scheduler.folder / "statements.json"
-        program = [sys.executable, "-P", "-c", LISTENER, str(told), *commands]
-        done = subprocess.run(  # noqa: PLW1510 - looked at below
+        recorded = scheduler.folder / "statements.json"
+        program = [sys.executable, "-P", "-c", LISTENER, str(recorded), *commands]
+        done = subprocess.run(  # noqa: PLW1510 - checked below
             program, cwd=scheduler.folder, env=scheduler.environment, capture_output=True, text=True, timeout=240
         )
         assert done.returncode == 0, done.stderr
-        found |= json.loads(told.read_text())
+        found |= json.loads(recorded.read_text())
 
     plans = dict(explained(scheduler.folder / "scheduler.db", found))
     scans = {query: plan for query, plan in plans.items() if any(map(SCAN.search, plan)) and not whole(query)}
@@ -110,7 +110,7 @@ def test_no_query_looks_at_every_row_of_a_large_table(scheduler: Scheduler):
 
 
 def explained(database: Path, found: dict[str, int]) -> Iterator[tuple[str, list[str]]]:
-    """How SQLite would go about each statement, were the tables large."""
+    """The plan of SQLite for each statement, for large tables."""
     with closing(sqlite3.connect(database)) as connection:
         for statement, count in found.items():
             if statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE")) and "sqlite_" not in statement:
