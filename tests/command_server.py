@@ -1,7 +1,7 @@
 """Run commands in forks of a process that has imported the program already.
 
 Importing the program takes most of the processor time of a short command, and the acceptance tests run hundreds.
-A test process starts one server (``CommandServer``); the server forks a process for each command. The fork gets the
+A test process starts one server (``CommandServer``), which forks a process for each command. The fork gets the
 command's arguments, folder, environment and standard streams, and runs the same entry point as the console script.
 
 The server imports before it forks and starts no thread. A command that depends on what the interpreter reads at its

@@ -95,13 +95,13 @@ def test_queries_use_indexes(scheduler: Scheduler):
         if any("--exclude-disturbed" in command for command in commands):
             with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database:
                 database.executescript(DISTURBED)
-        told = scheduler.folder / "statements.json"
-        program = [sys.executable, "-P", "-c", LISTENER, str(told), *commands]
-        done = subprocess.run(  # noqa: PLW1510 - looked at below
+        recorded = scheduler.folder / "statements.json"
+        program = [sys.executable, "-P", "-c", LISTENER, str(recorded), *commands]
+        done = subprocess.run(  # noqa: PLW1510 - checked below
             program, cwd=scheduler.folder, env=scheduler.environment, capture_output=True, text=True, timeout=240
         )
         assert done.returncode == 0, done.stderr
-        found |= json.loads(told.read_text())
+        found |= json.loads(recorded.read_text())
 
     plans = dict(explained(scheduler.folder / "scheduler.db", found))
     scans = {query: plan for query, plan in plans.items() if any(map(SCAN.search, plan)) and not whole(query)}

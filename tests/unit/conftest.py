@@ -1,4 +1,4 @@
-"""The configurations and the backends that conformance walks, and what is said and ended after it."""
+"""The configurations and backends of the conformance tests, their clean-up and their summary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = ("cbc", "pulp-", "minizinc")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases of the slowest backends; what is marked smoke stays, so each backend is always tested."""
+    """Mark the cases of the slowest backends; tests marked smoke stay, so each backend is always tested."""
     for item in items:
         callspec = getattr(item, "callspec", None)
         spelled = callspec and callspec.params.get("chosen")
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=SPELLED, scope="module")
 def chosen(request: pytest.FixtureRequest) -> Configuration:
-    """A configuration of a backend that is installed and has been warmed up, as a sandbox does it."""
+    """A configuration of an installed backend, warmed up as in a sandbox."""
     found = configuration(request.param)
     require(found.backend)
     measured(found, WARM_UP, LIMIT_S)
@@ -42,14 +42,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def ended() -> Iterator[None]:
-    """No solver's process outlives the tests of a module."""
+    """End the solver's process after the tests of a module."""
     yield
     end()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def combinations_told(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Say how many combinations of a configuration with a case, or with a problem that is no puzzle, were run."""
+    """Print the number of combinations of configurations with cases, problems and tasks that ran."""
     yield
     if RAN:
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
