@@ -79,7 +79,7 @@ def test_a_grid_with_a_value_twice_is_repaired_and_otherwise_refused(scheduler):
         ("square:1", "repaired", "1"),
         ("typo:1", "repaired", "1"),
     ]
-    assert "1 stands twice in row 1" in scheduler("submit", "typo.txt", code=2).stderr
+    assert "1 appears twice in row 1" in scheduler("submit", "typo.txt", code=2).stderr
 
 
 def test_a_count_that_ran_out_of_time_is_not_over_its_bound(scheduler):

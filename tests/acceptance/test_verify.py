@@ -145,7 +145,7 @@ def test_a_fault_in_a_model_is_found(faulty, fault, solution, expected):
         (["killer", "--by", "minizinc-chuffed"], "not installed: minizinc-chuffed. To install: "),
         (["killer", "--by", "cplex"], "no backend is called 'cplex'"),
         (["killer", "--by", "@core"], "stands for 8 configurations, expected one"),
-        (["killer", "--kind", "chess"], "no kind of puzzle is called 'chess'"),
+        (["killer", "--kind", "chess"], "unknown kind of puzzle 'chess'"),
         (["hard"], "holds no solution, but 95 puzzles"),
         (["nowhere.txt"], "there is no file 'nowhere.txt'"),
         ([], "Missing argument"),
