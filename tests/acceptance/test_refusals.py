@@ -182,7 +182,7 @@ FOREIGN = "CREATE TABLE theirs (id INTEGER); INSERT INTO theirs VALUES (1);"
 NEWER = "CREATE TABLE cagematch_version (version_num VARCHAR(32)); INSERT INTO cagematch_version VALUES ('9999');"
 
 
-@pytest.mark.parametrize(("script", "said"), [(FOREIGN, "left alone"), (NEWER, "newer")])
+@pytest.mark.parametrize(("script", "said"), [(FOREIGN, "was not changed"), (NEWER, "newer")])
 def test_a_database_that_is_not_ours_is_refused_and_not_touched(scheduler, script, said):
     path = scheduler.folder / "scheduler.db"
     with closing(sqlite3.connect(path)) as connection:
