@@ -232,24 +232,23 @@ class Backend(Protocol):
     A module whose ``TASKS`` contain `Task.UNIQUE` or `Task.COUNT` is also `Enumerating`. A module may provide
     ``parameter(name) -> Parameter | None``, which describes a parameter of its library that ``PARAMETERS`` does not
     list, or returns None for an unknown name. It is called wherever a configuration is read.
-
-    Attributes
-    ----------
-    HANDLES
-        The constraint types that ``build`` accepts, from `problems.constraints`. A run with any other constraint is
-        stored as ``unsupported``, without a call of ``build``. `problems.rewrite` rewrites some types into others.
-    TASKS
-        The tasks that the backend performs. A run of any other task is stored as ``unsupported``.
-    STATUS
-        The meaning of **every** status that the library can return. An unknown one is stored as an error that names it.
-    PARAMETERS
-        The parameters by name, in the order in which they are shown.
     """
 
     HANDLES: tuple[type, ...]
+    """The constraint types that ``build`` accepts, from `problems.constraints`.
+
+    A run with any other constraint is stored as ``unsupported``, and ``build`` is not called. `problems.rewrite` and
+    `problems.sets` rewrite some types into others.
+    """
+
     TASKS: tuple[Task, ...]
+    """The tasks that the backend performs. A run of any other task is stored as ``unsupported``."""
+
     STATUS: Mapping[Any, Meaning]
+    """The meaning of every status that the library can return. An unknown one is stored as an error that names it."""
+
     PARAMETERS: Mapping[str, Parameter]
+    """The parameters by name, in the order in which they are shown."""
 
     def version(self) -> str:
         """Return the version of the solver, as its library reports it.
