@@ -120,7 +120,7 @@ def test_a_field_sweeps_as_any_parameter_does():
 def test_a_field_cannot_be_looked_up_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.sat_parameters_pb2", None)
 
-    assert "linearization_level cannot be looked up, as OR-Tools is not installed here" in refusal(
+    assert "cannot check parameter linearization_level without OR-Tools" in refusal(
         "cp-sat:linearization_level=0"
     )
     assert configuration("cp-sat:workers=1").text == "cp-sat:workers=1"
@@ -171,7 +171,7 @@ def test_threads_are_the_workers_of_a_configuration_or_one():
         ("cp-sat:random_branches_ratio=some", ["random_branches_ratio is 'some', expected a value such as 0.0"]),
         ("cp-sat:restart_algorithms=SOMETIMES", ["restart_algorithms is 'SOMETIMES'"]),
         ("cp-sat:subsolver_params=1", ["no parameter 'subsolver_params'"]),
-        ("cp-sat:num_workers=8", ["num_workers is not set by name; use workers="]),
+        ("cp-sat:num_workers=8", ["num_workers cannot be set directly; use workers="]),
         ("cp-sat:max_time_in_seconds=8", ["use --timeout"]),
         ("cp-sat:encoding=float", ["encoding is 'float', expected one of int, bool, or * for all"]),
         ("legacy-cp:var=CHOOSE", ["expected one of CHOOSE_FIRST_UNBOUND"]),
