@@ -1,4 +1,4 @@
-"""The configurations and the backends that conformance walks, and what is said and ended after it."""
+"""Fixtures of the conformance tests: configurations, backends, and the processes to end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cagematch.workers.sandbox.loop import WARM_UP
 
 @pytest.fixture(params=SPELLED, scope="module")
 def chosen(request: pytest.FixtureRequest) -> Configuration:
-    """A configuration of a backend that is installed and has been warmed up, as a sandbox does it."""
+    """A configuration of an installed backend, warmed up as in a sandbox."""
     found = configuration(request.param)
     require(found.backend)
     measured(found, WARM_UP, LIMIT_S)
@@ -30,14 +30,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def ended() -> Iterator[None]:
-    """No solver's process outlives the tests of a module."""
+    """End the solver process after the tests of each module."""
     yield
     end()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def combinations_told(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Say how many combinations of a configuration with a case, or with a problem that is no puzzle, were run."""
+def combinations_reported(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Print the number of combinations of configurations with cases, problems and tasks."""
     yield
     if RAN:
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():

@@ -1,4 +1,4 @@
-"""Kinds: texts into canonical texts and problems, and back; what is refused, and in which words."""
+"""Kinds: canonical texts, problems, solutions, drawings, and the messages for invalid texts."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def with_symbols(text: str, symbols: dict[int, str]) -> str:
     return "".join(symbols.get(at, symbol) for at, symbol in enumerate(text))
 
 
-def test_every_kind_has_what_a_kind_provides():
+def test_every_kind_follows_the_protocol():
     for module in KINDS.values():
         for name in ("parse", "problem", "render", "digits", "assignment", "name"):
             assert callable(getattr(module, name))
 
 
-def test_an_unknown_kind_is_named_with_those_there_are():
+def test_an_unknown_kind_is_reported_with_the_known_ones():
     with pytest.raises(InputError, match=r"'go'.*sudoku"):
         kind_named("go")
 
@@ -51,7 +51,7 @@ def test_the_canonical_text_of_a_canonical_text_is_itself(case):
 
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
-def test_a_solution_survives_writing_and_reading_and_is_one(case):
+def test_a_solution_survives_writing_and_reading(case):
     values = sudoku.assignment(case.puzzle, case.solution)
 
     assert sudoku.digits(case.puzzle, values) == case.solution
@@ -59,7 +59,7 @@ def test_a_solution_survives_writing_and_reading_and_is_one(case):
 
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
-def test_a_solution_with_two_cells_of_a_row_exchanged_is_none(case):
+def test_a_solution_with_two_cells_exchanged_is_invalid(case):
     values = list(sudoku.assignment(case.puzzle, case.solution))
     values[0], values[1] = values[1], values[0]
 
@@ -99,7 +99,7 @@ def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
 @pytest.mark.parametrize(
     "shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)]
 )
-def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_no_other(shape):
+def test_a_repetition_is_found_in_exactly_the_pairs_of_cells_that_share_a_unit(shape):
     n = shape.n
     together = {(a, b) for _, cells in units(shape) for a in cells for b in cells if a < b}
     first = range(n * n) if n < 10 else (0, n + 1, n * n - n - 2)
@@ -144,7 +144,7 @@ def test_a_grid_full_of_one_value_is_refused(value):
     ],
     ids=["row", "column", "box"],
 )
-def test_a_digit_twice_is_told_with_its_unit_and_both_places(cells, expected):
+def test_a_repeated_digit_is_reported_with_its_unit_and_both_cells(cells, expected):
     assert fault(with_symbols(EMPTY, dict.fromkeys(cells, "7"))) == expected
 
 
@@ -153,14 +153,14 @@ def test_the_offset_counts_the_box_shape_in_front():
 
 
 @pytest.mark.parametrize("symbol", ["A", "a", "²", "٣", "?", "/", "é", "ı", "\u2028", "\x85", "\x0c", "\ud800", "€"])
-def test_what_is_no_value_and_no_blank_is_named_with_its_place_and_what_was_expected(symbol):
+def test_an_invalid_symbol_is_reported_with_its_offset(symbol):
     message, offset = fault(with_symbols(EMPTY, {40: symbol}))
 
     assert message == f"found {symbol!r}, expected 1-9 or a blank (. * _ - or 0)"
     assert offset == 40
 
 
-def test_zero_in_a_large_grid_is_no_blank():
+def test_zero_in_a_large_grid_is_not_a_blank():
     message, offset = fault("1" + "." * 254 + "0")
 
     assert "found '0', expected 1-9 and A-G or a blank (. * _ or -); 0 is ambiguous" in message
@@ -174,7 +174,7 @@ def test_zero_is_the_36th_value():
     assert sudoku.digits(text, [36]) == "0"
 
 
-def test_clues_that_are_letters_alone_are_refused_as_nobody_knows_what_a_means():
+def test_ambiguous_letters_are_refused():
     message, offset = fault("A" + "." * 255)
 
     assert message == "all clues are letters, so that A could be 1 or 10; write 16×16 grids with 1-9 and A-G"
@@ -197,7 +197,7 @@ def test_clues_that_are_letters_alone_are_refused_as_nobody_knows_what_a_means()
         (49 * 49, "found 2401 characters, expected 81 (or 16, 256, 625, 1296)"),
     ],
 )
-def test_a_length_that_fits_no_shape_is_told_with_those_that_do(length, expected):
+def test_a_length_without_a_shape_is_reported_with_valid_lengths(length, expected):
     assert fault("." * length) == (expected, None)
 
 
@@ -208,11 +208,11 @@ def test_a_length_that_fits_no_shape_is_told_with_those_that_do(length, expected
         ("9x9:" + "." * 81, ("boxes of 9x9 have 81 values, expected at most 36", 0)),
     ],
 )
-def test_a_box_shape_that_does_not_fit_is_told(text, expected):
+def test_a_box_shape_that_does_not_fit_is_reported(text, expected):
     assert fault(text) == expected
 
 
-def test_an_object_is_told_how_it_is_to_hold_its_cells():
+def test_an_object_is_reported_with_the_expected_form():
     message, offset = fault('{"grid": 1}')
 
     assert message.startswith(
@@ -222,7 +222,7 @@ def test_an_object_is_told_how_it_is_to_hold_its_cells():
 
 
 @pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
-def test_a_drawing_of_a_variant_holds_the_cells_in_order_too(case):
+def test_a_drawing_of_a_variant_has_the_cells_in_order(case):
     drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))
 
     grid = "\n".join(line for line in drawn.splitlines() if "every value" not in line)
@@ -281,7 +281,7 @@ def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
         ("X:" + "." * 36, ("found 36 characters, expected a box shape in front of a 6×6 grid (2x3: or 3x2:)", None)),
     ],
 )
-def test_what_is_wrong_with_a_variant_is_told(text, expected):
+def test_a_fault_in_a_variant_is_reported(text, expected):
     message, offset = fault(text)
 
     assert (message.startswith(expected[0]), offset) == (True, expected[1]), message
@@ -293,7 +293,7 @@ def test_cells_are_named_by_row_and_column():
     assert sudoku.name("2x3:" + "." * 36, 35) == "r6c6"
 
 
-def test_values_that_are_none_are_written_as_question_marks():
+def test_invalid_values_are_written_as_question_marks():
     assert sudoku.digits(EMPTY, [1, 0, 37, -1]) == "1???"
     assert sudoku.assignment(EMPTY, "1?") == (1, 0)
 

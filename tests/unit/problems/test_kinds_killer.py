@@ -1,4 +1,4 @@
-"""Killers: JSON into one canonical text, what is refused and in which words, and the rules of cages."""
+"""Killers: the canonical text of JSON, the messages for invalid texts, and the rules of cages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_cages_and_cells_in_any_order_are_one_puzzle():
         {"n": 4, "diagonal": False, "givens": None, "solution": "?", "id": 7},
     ],
 )
-def test_a_grid_may_be_told_in_several_ways(more):
+def test_a_grid_has_several_notations(more):
     text = killer.parse(written(([[0, 0], [0, 1]], 3), **more))
 
     assert json.loads(text) == {"cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}], "grid": DOTS}
@@ -83,7 +83,7 @@ def test_an_unknown_sum_leaves_values_that_differ():
     assert killer.problem(text).constraints[12:] == (AllDifferent((0, 6), "cage"),)
 
 
-def test_a_sum_told_beside_an_unknown_one_counts():
+def test_a_known_sum_replaces_an_unknown_one():
     cells = [[0, 0], [1, 2]]
 
     assert killer.parse(written((cells, 0), (cells, 5))) == killer.parse(written((cells, 5)))
@@ -151,8 +151,8 @@ def test_cages_may_overlap():
         ("1" * 5_000, "invalid JSON: a number is too long, or the nesting is too deep", None),
     ],
 )
-def test_what_is_wrong_is_told_in_words(text, message, offset):
-    told, where = fault(text)
+def test_a_fault_is_reported(text, message, offset):
+    found, where = fault(text)
 
-    assert told.startswith(message), told
+    assert found.startswith(message), found
     assert where == offset

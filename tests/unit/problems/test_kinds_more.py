@@ -1,4 +1,4 @@
-"""Queens, Latin squares, Futoshiki and Kakuro: their texts, what is refused and in which words, and their rules."""
+"""Queens, Latin squares, Futoshiki and Kakuro: canonical texts, messages for invalid texts, and rules."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_other_spellings_have_one_canonical_text(kind, text, canonical):
         ("kakuro", r"1x3:..(\4)", "clue 4 at r1c3 has no white cell to its right", 6),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(kind, text, message, offset):
+def test_a_fault_is_reported_with_its_offset(kind, text, message, offset):
     with pytest.raises(PuzzleError) as caught:
         KINDS[kind].parse(text)
 
@@ -91,7 +91,7 @@ def test_queens_on_one_column_or_diagonal_are_no_solution(columns, solves):
     assert queens.problem("8").is_solution(queens.assignment("8", columns)) == solves
 
 
-def test_a_column_told_in_other_words_is_linked_value_by_value():
+def test_a_diagonal_is_linked_to_its_column_value_by_value():
     rows = [row for row in direct(queens.problem("8").rules).rows if row.role == "link"]
 
     assert len(rows) == 16 * 8

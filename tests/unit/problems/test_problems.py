@@ -144,7 +144,7 @@ def test_a_file_error_shows_ten_faults_and_counts_all():
     assert (len(error.faults), error.total) == (10, 12)
 
 
-def test_input_errors_are_told_from_ours():
+def test_input_errors_are_distinct_from_internal_errors():
     assert issubclass(PuzzleError, InputError)
     assert issubclass(FileError, InputError)
     assert issubclass(UnknownStatus, CagematchError)
