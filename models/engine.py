@@ -28,7 +28,7 @@ SETTINGS["tcp_user_timeout"] = KEEPALIVE["tcp_user_timeout"]
 # A worker that is suspended within a transaction would block other workers with its locks (ms).
 UNATTENDED = {"idle_in_transaction_session_timeout": 20_000}
 # The exceptions of an outage: the database is unreachable, shutting down or damaged. A later retry may succeed.
-AWAY = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
+OUTAGE_ERRORS = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
 # A slot holds a connection for milliseconds only, so a worker needs far fewer connections than it has slots.
 # PostgreSQL accepts 100 by default, from all clients together. The timeout is in seconds.
 POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}

@@ -117,14 +117,14 @@ def require_backends(connections: Connections, engine: Engine, backends: list[st
 
 def require_installed(backends: list[str]) -> None:
     """Say which backends are broken or not installed here, and what installs them."""
-    from cagematch.workers.backends import entry, looked_at
+    from cagematch.workers.backends import check_installation, entry
 
-    found = {backend: looked_at(backend) for backend in backends}
+    found = {backend: check_installation(backend) for backend in backends}
     if broken := [why for _, why in found.values() if why]:
         raise InputError("\n".join(broken))
     missing = [backend for backend, (version, _) in found.items() if version is None]
     if missing:
-        cures = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
+        cures = dict.fromkeys(entry(backend).install_hint(backend) for backend in missing)
         raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(cures)}")
 
 

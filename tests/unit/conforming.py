@@ -129,7 +129,7 @@ def installed(name: str) -> bool:
 
 def require(name: str) -> None:
     if not installed(name):
-        pytest.skip(f"{name} is not installed: {entry(name).cure(name)}")
+        pytest.skip(f"{name} is not installed: {entry(name).install_hint(name)}")
 
 
 def gave_up(chosen: Configuration, found: Measured) -> bool:

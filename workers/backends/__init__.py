@@ -47,7 +47,7 @@ class BackendEntry:
         """Whether Cagematch can be installed without the backend's requirements."""
         return bool(self.extra or self.program)
 
-    def cure(self, name: str) -> str:
+    def install_hint(self, name: str) -> str:
         """Return how to install the requirements of the backend with this name."""
         return self.program or f"pip install 'cagematch[{self.extra or name}]'"
 
@@ -136,10 +136,10 @@ def version(name: str) -> str | None:
     ConfigurationError
         The name is unknown.
     """
-    return looked_at(name)[0]
+    return check_installation(name)[0]
 
 
-def looked_at(name: str) -> tuple[str | None, str]:
+def check_installation(name: str) -> tuple[str | None, str]:
     """Check whether a backend is installed and works.
 
     Returns

@@ -10,7 +10,7 @@ from celery.utils.log import get_logger
 from sqlalchemy import Connection, Engine, insert, select
 
 from cagematch.models import Batch, BatchState, Shift
-from cagematch.models.engine import AWAY, writing
+from cagematch.models.engine import OUTAGE_ERRORS, writing
 from cagematch.problems.errors import first_line
 from cagematch.workers.shards.conditions import Conditions
 from cagematch.workers.shards.leases import ClaimedShard, finish, lease_s, renew
@@ -63,7 +63,7 @@ class Outbox:
             self._keep()  # first: a database whose network is cut says so only after seconds
         try:
             return self._store()
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if not self.away:
                 told = "shard %s: the database is away, runs go to %s: %s"
                 log.warning(told, self._claimed.shard_id, self._spool.folder, first_line(error))
@@ -78,7 +78,7 @@ class Outbox:
             while self.away and not stopping.is_set():
                 try:
                     settle(self._engine, late, self._conditions.store)
-                except AWAY:
+                except OUTAGE_ERRORS:
                     stopping.wait(AGAIN_S)
                 else:
                     self.position = self._next

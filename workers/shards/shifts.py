@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from celery.utils.log import get_logger
 
-from cagematch.models.engine import AWAY, writing
+from cagematch.models.engine import OUTAGE_ERRORS, writing
 from cagematch.problems.errors import SandboxError, first_line
 from cagematch.problems.problem import Restore
 from cagematch.workers.backends import entry
@@ -42,7 +42,7 @@ def work_on(shard_id: int, slots: Slots) -> None:
         try:
             _work_on(shard_id, slots)
             return
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if not told:
                 log.warning("shard %s waits for the database: %s", shard_id, first_line(error))
             told = True
@@ -70,7 +70,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
                 )
                 shift.work()
         keeper.release()
-    except AWAY:
+    except OUTAGE_ERRORS:
         keeper.release()  # no run is out: it was to be claimed or planned
         if shift is None:
             raise
@@ -94,7 +94,7 @@ def _give_back(shift: ShiftRunner, slots: Slots, *, lost: bool) -> None:
             if put_back(slots.engine, shift.claimed, lost=lost):
                 send(slots.app, [(shift.claimed.shard_id, shift.claimed.queue)])
             return
-        except AWAY:
+        except OUTAGE_ERRORS:
             if slots.stopping.wait(AGAIN_S):
                 return
 
@@ -154,7 +154,7 @@ class ShiftRunner:
         jobs = [self._job(run) for run in runs]
         if not self._todo:
             # Now, and not when the slot would wait for it. Supervision does it otherwise.
-            with suppress(*AWAY):
+            with suppress(*OUTAGE_ERRORS):
                 enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
         self._keeper.submit(jobs, self.claimed.limits, self.claimed.asked)
         return True
@@ -197,7 +197,7 @@ class ShiftRunner:
     def _mark(self) -> bool:
         """Note which run is begun next; False where that cannot be, as the lease or the database is gone."""
         at = self._todo[0].index
-        with suppress(*AWAY), writing(self._slots.engine) as connection:
+        with suppress(*OUTAGE_ERRORS), writing(self._slots.engine) as connection:
             return renew(connection, self.claimed, at, marked=at)
         return False
 

@@ -120,9 +120,7 @@ def test_a_field_sweeps_as_any_parameter_does():
 def test_a_field_cannot_be_looked_up_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.sat_parameters_pb2", None)
 
-    assert "cannot check parameter linearization_level without OR-Tools" in refusal(
-        "cp-sat:linearization_level=0"
-    )
+    assert "cannot check parameter linearization_level without OR-Tools" in refusal("cp-sat:linearization_level=0")
     assert configuration("cp-sat:workers=1").text == "cp-sat:workers=1"
 
 
