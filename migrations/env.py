@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the engine that `cagematch.models.schema` hands over."""
+"""Alembic's entry point: runs the migrations on the engine that `cagematch.models.schema` passes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from sqlalchemy import Connection, Engine
 
 from cagematch.models import Base
 
-LOCK = 723480615  # any number, the same in every upgrade
-SWITCH_S = 30.0
+LOCK = 723480615  # the key of the advisory lock: arbitrary, but the same in every version
+SWITCH_S = 30.0  # for which the switch to write-ahead logging is retried
 
 
 def run(engine: Engine, version_table: str) -> None:
-    """Run all in one transaction, so that a migration that fails leaves nothing behind."""
+    """Run all migrations in one transaction, so that a failed migration changes nothing.
+
+    Raises
+    ------
+    RuntimeError
+        A migration on SQLite left rows with broken foreign keys.
+    sqlalchemy.exc.DatabaseError
+        A statement failed.
+    """
     with engine.connect() as connection, _prepared(connection), connection.begin():
-        if engine.dialect.name == "postgresql":  # two upgrades at once: the second waits, then finds it done
+        if engine.dialect.name == "postgresql":  # of two simultaneous upgrades, the second waits and has nothing to do
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
         context.configure(
             connection=connection,
@@ -32,14 +40,14 @@ def run(engine: Engine, version_table: str) -> None:
         if engine.dialect.name == "sqlite":
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
             if broken:
-                raise RuntimeError(f"the migration left broken references: {broken[:5]}")
+                raise RuntimeError(f"the migration left broken references, expected none: {broken[:5]}")
 
 
 @contextmanager
 def _prepared(connection: Connection) -> Iterator[None]:
-    """Give a SQLite file the journal that lets one read while another writes; no foreign keys meanwhile.
+    """Enable write-ahead logging in a SQLite file, and disable foreign keys during the migrations.
 
-    A migration that makes a table anew would otherwise delete the rows of others that refer to it.
+    With foreign keys, a migration that recreates a table would delete the rows that refer to it.
     """
     if connection.dialect.name != "sqlite":
         yield
@@ -54,7 +62,7 @@ def _prepared(connection: Connection) -> Iterator[None]:
 
 
 def _write_ahead(driver: Any) -> None:
-    """Switch the journal. Of two that do so at once SQLite refuses one, however long it is told to wait for locks."""
+    """Switch to write-ahead logging. SQLite rejects one of two simultaneous switches despite its busy timeout."""
     deadline = time.monotonic() + SWITCH_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""SQL tables and sessions. Every other package reads and writes through these."""
+"""SQL tables and engines: the only access to the database."""
 
 from cagematch.models.base import Base
 from cagematch.models.batches import (

@@ -1,4 +1,4 @@
-"""The declarative base, column types used in several tables, and the database's own clock."""
+"""The declarative base, the column types, and the clock of the database."""
 
 from __future__ import annotations
 
@@ -20,38 +20,44 @@ NAMES = {
 
 
 class Base(DeclarativeBase):
-    """Every table; constraints have names that migrations can refer to."""
+    """The base class of all tables. Constraints have names, so that migrations can refer to them."""
 
     metadata = MetaData(naming_convention=NAMES)
 
 
 class LimitedText(TypeDecorator[str]):
-    """Text from outside, of files and solvers: what a database cannot store in it is escaped.
+    """Text from files and solvers, in which characters that a database cannot store are escaped.
 
-    PostgreSQL has no NUL in its texts, and no UTF-8 has half a surrogate pair, which is what Python makes of a byte in
-    a file's name that is none.
+    PostgreSQL rejects NUL characters. UTF-8 cannot encode lone surrogates, which Python uses for undecodable bytes of
+    file names.
     """
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - the library's
-        """Escape, where there is anything to escape."""
+        """Escape NUL characters and lone surrogates."""
         if value is None or (value.isascii() and "\0" not in value):
             return value
         return value.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 Id = Annotated[int, mapped_column(primary_key=True)]
-# SQLite counts rows by itself in a column that is declared as plain INTEGER, of 64 bits in any case.
+# SQLite numbers rows automatically only in a column declared as INTEGER, which has 64 bits there.
 BigId = Annotated[int, mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)]
 Instant = Annotated[float, mapped_column(Double)]  # seconds since 1970, by the database's clock
 Seconds = Annotated[float, mapped_column(Double)]
+Mebibytes = Annotated[float, mapped_column(Double)]  # MiB
+Share = Annotated[float, mapped_column(Double)]  # from 0 to 1
+LoadAverage = Annotated[float, mapped_column(Double)]  # runnable threads, averaged over one minute
 ShortText = Annotated[str, mapped_column(String(64))]
 
 
 def choice(enum: type[StrEnum]) -> Enum:
-    """A text column with a CHECK, as native enum types cannot be altered and used in one transaction."""
+    """Return a text column type with a CHECK constraint for the values of an enumeration.
+
+    A native enum type of PostgreSQL cannot be altered and used in the same transaction.
+    """
     return Enum(
         enum,
         name=enum.__name__.lower(),
@@ -62,8 +68,8 @@ def choice(enum: type[StrEnum]) -> Enum:
     )
 
 
-class now(FunctionElement[float]):  # noqa: N801 - it is written like a SQL function
-    """Seconds since 1970 by the clock of the database, the one that all workers share."""
+class now(FunctionElement[float]):  # noqa: N801 - used like a SQL function
+    """Seconds since 1970 by the clock of the database, which all workers share."""
 
     inherit_cache = True
     type = Double()

@@ -1,4 +1,4 @@
-"""Batches, their configurations, and the shards that they are cut into."""
+"""Batches, their configurations, and their shards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from cagematch.models.base import Base, Id, Instant, Seconds, ShortText, choice
 
 
 class BatchState(StrEnum):
-    """Where a batch is in its life."""
+    """The state of a batch.
+
+    ``loading``: its rows are being created. ``active``: it has unfinished shards. ``done``: all of its runs have
+    finished. ``cancelled``: a user has cancelled it.
+    """
 
     LOADING = "loading"
     ACTIVE = "active"
@@ -21,7 +25,11 @@ class BatchState(StrEnum):
 
 
 class ShardState(StrEnum):
-    """Where a shard is: not sent, sent, being worked on, finished, or dropped with its batch."""
+    """The state of a shard.
+
+    ``waiting``: not sent. ``queued``: its message is in a queue. ``leased``: a worker processes it. ``done``: all of
+    its runs have finished. ``cancelled``: its batch was cancelled.
+    """
 
     WAITING = "waiting"
     QUEUED = "queued"
@@ -31,7 +39,7 @@ class ShardState(StrEnum):
 
 
 class StoredConfiguration(Base):
-    """A backend with its parameters. ``text``: as users type it, ``expanded``: with its preset spelled out."""
+    """A backend with its parameters: ``text`` as users type it, ``expanded`` with its preset replaced."""
 
     __tablename__ = "configuration"
 
@@ -42,17 +50,33 @@ class StoredConfiguration(Base):
 
 
 class Batch(Base):
-    """What one submit makes: puzzles × configurations × repeats under one task and one set of limits.
+    """The runs of one submit: puzzles × configurations × repeats under one task and one set of limits.
 
-    ``puzzles`` counts the distinct ones. Run k of a configuration, 0 ≤ k < puzzles × repeats, is the puzzle at
-    position k mod ``puzzles`` of the shuffled order, repeat k div ``puzzles``. ``bound``: the most solutions that a
-    count looks for. ``taken``: how many puzzles of each set at most. ``permuted``: each repeat is solved under a
-    symmetry of its own. ``priority``: of two batches the one with more goes first. ``again``: the batch that it
-    repeats.
+    Run k of a configuration, 0 ≤ k < puzzles × repeats, is the puzzle at position k mod ``puzzles`` of the shuffled
+    order, repeat k div ``puzzles``.
+
+    Attributes
+    ----------
+    task, bound
+        The task, and for ``count`` the number of solutions at which counting ends.
+    timeout_s, memory_mib
+        The limits of each run.
+    puzzles
+        The number of distinct puzzles.
+    taken
+        The maximum number of puzzles from each set; NULL without a maximum.
+    permuted
+        Whether each repeat is solved under a different symmetry of its puzzle.
+    priority
+        Batches with a higher priority run first.
+    again
+        The number of the batch that this one repeats.
+    versions
+        The versions of Cagematch and Python that created the batch.
     """
 
     __tablename__ = "batch"
-    __table_args__ = ({"sqlite_autoincrement": True},)  # a number that was pruned is not given again
+    __table_args__ = ({"sqlite_autoincrement": True},)  # the number of a pruned batch is not reused
 
     id: Mapped[Id]
     name: Mapped[str | None] = mapped_column(Text, unique=True)
@@ -74,7 +98,7 @@ class Batch(Base):
 
 
 class BatchSet(Base):
-    """A set that a batch draws its puzzles from, in the order given."""
+    """A puzzle set of a batch; ``position`` is its place in the user's order."""
 
     __tablename__ = "batch_set"
 
@@ -84,7 +108,7 @@ class BatchSet(Base):
 
 
 class BatchConfiguration(Base):
-    """A configuration that a batch compares, in the order given."""
+    """A configuration of a batch; ``position`` is its place in the user's order."""
 
     __tablename__ = "batch_configuration"
 
@@ -94,7 +118,7 @@ class BatchConfiguration(Base):
 
 
 class BatchPuzzle(Base):
-    """The batch's distinct puzzles in the order in which they are solved, shuffled by its seed."""
+    """A distinct puzzle of a batch; ``position`` is its place in the order shuffled by the batch's seed."""
 
     __tablename__ = "batch_puzzle"
 
@@ -104,16 +128,30 @@ class BatchPuzzle(Base):
 
 
 class Shard(Base):
-    """Runs ``start`` to ``stop`` (exclusive) of one configuration of a batch: one message, one lease at a time.
+    """A range of runs of one configuration of a batch: one message and one lease at a time.
 
-    ``position``: the next run to do. ``attempts``: leases lost since the position last moved. ``marked``: the
-    run that a suspect shard had begun, so that the run which takes its workers with it is known.
+    Attributes
+    ----------
+    start, stop
+        The range of runs; ``stop`` is exclusive.
+    position
+        The next run to execute.
+    claimed_at_position
+        The position when the shard was last claimed.
+    marked
+        The run that a suspect shard has started, so that a run that kills its workers can be identified.
+    attempts
+        The number of leases lost since the position last changed.
+    sent_at
+        When its message was last sent.
+    lease_owner, lease_token, lease_expires_at
+        The worker that holds the lease, a token of this claim, and the end of the lease.
     """
 
     __tablename__ = "shard"
     __table_args__ = (
         CheckConstraint("start <= position AND position <= stop", name="position"),
-        # A batch's next shards of a queue, in their order; and by its beginning, what a batch has left.
+        # Finds a batch's next shards of a queue in their order; its prefix finds a batch's unfinished shards.
         Index("ix_shard_batch_id_state_queue_position", "batch_id", "state", "queue", "position", "configuration_id"),
         Index("ix_shard_state_queue", "state", "queue"),
     )

@@ -1,4 +1,4 @@
-"""Engines, and the two ways to use one: reading and writing."""
+"""Engines, and their two kinds of transaction: reading and writing."""
 
 from __future__ import annotations
 
@@ -18,42 +18,54 @@ from sqlalchemy.pool import StaticPool
 
 from cagematch.problems.errors import ServiceError
 
-BUSY_S = 30
+BUSY_S = 30  # for which SQLite waits for a lock
 CONNECT_S = 5
-# A connection whose other end says nothing any more, as its network was cut, is given up after some ten seconds.
-SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
-# The server gives up on us as soon, and on a worker that was suspended in the middle of a transaction, whose locks
-# would stop the others.
-SETTINGS = {f"tcp_{name}": value for name, value in SILENCE.items() if name.startswith("keepalives")}
-SETTINGS["tcp_user_timeout"] = SILENCE["tcp_user_timeout"]
+# Detect a dead connection, such as one through a broken network, after about ten seconds (units: s, s, 1, ms).
+KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+# The same on the server's side, as session settings.
+SETTINGS = {f"tcp_{name}": value for name, value in KEEPALIVE.items() if name.startswith("keepalives")}
+SETTINGS["tcp_user_timeout"] = KEEPALIVE["tcp_user_timeout"]
+# A worker that is suspended within a transaction would block other workers with its locks (ms).
 UNATTENDED = {"idle_in_transaction_session_timeout": 20_000}
-# What is raised where a database is away, going away or not itself: to try again later may help.
-AWAY = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
-# A slot holds a connection for milliseconds at a time, so that far fewer than there are slots will do; a server
-# has 100 for all its clients.
+# The exceptions of an outage: the database is unreachable, shutting down or damaged. A later retry may succeed.
+OUTAGE_ERRORS = (OperationalError, InterfaceError, InternalError, NoConnectionFree)
+# A slot holds a connection for milliseconds only, so a worker needs far fewer connections than it has slots.
+# PostgreSQL accepts 100 by default, from all clients together. The timeout is in seconds.
 POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60}
 READS_ONLY = "cagematch_reads_only"
 
 
 def open_engine(url: str, *, reads_only: bool = False, unattended: bool = False) -> Engine:
-    """Make an engine. One a process: an engine carried over a fork mixes up its connections.
+    """Create an engine. Call it once per process: connections do not survive a fork.
 
-    ``reads_only``: for who only looks. A SQLite file that is not there is not made, and one that may not be written
-    can be read. ``unattended``: for a worker, which is never idle in a transaction unless it is suspended.
+    Parameters
+    ----------
+    url
+        ``postgresql://user@host/name`` or ``sqlite:///file``.
+    reads_only
+        The caller never writes. A missing SQLite file is not created, and a read-only file can be opened.
+    unattended
+        The caller is a worker, which is idle in a transaction only if it is suspended. PostgreSQL then ends the
+        session after 20 s.
+
+    Raises
+    ------
+    ServiceError
+        The URL is invalid or names an unsupported database.
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         options: dict[str, Any] = {}
-        if reads_only and not _there(parsed):
+        if reads_only and not _exists(parsed):
             parsed, options = parsed.set(database=":memory:"), {"poolclass": StaticPool}
         elif reads_only and not writable(parsed):
-            parsed = _as_it_is(parsed)
+            parsed = _immutable(parsed)
         engine = create_engine(parsed, connect_args={"timeout": BUSY_S, "check_same_thread": False}, **options)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    told = {"connect_timeout": CONNECT_S, "application_name": "cagematch"} | SILENCE
-    arguments = {name: value for name, value in told.items() if name not in parsed.query}
+    defaults = {"connect_timeout": CONNECT_S, "application_name": "cagematch"} | KEEPALIVE
+    arguments = {name: value for name, value in defaults.items() if name not in parsed.query}
     engine = create_engine(parsed, pool_pre_ping=True, connect_args=arguments, **POOL)
     event.listen(engine, "connect", _prepare_postgresql(SETTINGS | (UNATTENDED if unattended else {})))
     return engine
@@ -61,7 +73,7 @@ def open_engine(url: str, *, reads_only: bool = False, unattended: bool = False)
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that only reads, which the database sees to; on SQLite it does not keep writers out."""
+    """Open a read-only transaction, which the database enforces. On SQLite it does not block writers."""
     options = {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {READS_ONLY: True}
     with engine.connect() as connection:
         connection.execution_options(**options)
@@ -71,13 +83,13 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes; on SQLite it holds the write lock from its first moment."""
+    """Open a transaction that writes and commits at the end. On SQLite it takes the write lock at its start."""
     with engine.begin() as connection:
         yield connection
 
 
 def file_of(url: URL | str) -> Path | None:
-    """The file of a SQLite database; None of a server's, and of one that is not a plain file."""
+    """Return the file of a SQLite database; None for a server, and for SQLite without a plain file."""
     parsed = url if isinstance(url, URL) else _parsed(url)
     name = parsed.database or ""
     plain = parsed.get_backend_name() == "sqlite" and not name.startswith((":", "file:"))
@@ -85,25 +97,25 @@ def file_of(url: URL | str) -> Path | None:
 
 
 def writable(url: URL | str) -> bool:
-    """Whether a database's file, and the folder where SQLite keeps a journal beside it, may be written."""
+    """Return whether this process may write the database's file, and its folder, where SQLite creates a journal."""
     path = file_of(url)
     if path is None:
         return True
     return os.access(path.parent, os.W_OK | os.X_OK) and (os.access(path, os.W_OK) or not os.access(path, os.F_OK))
 
 
-def _there(parsed: URL) -> bool:
+def _exists(parsed: URL) -> bool:
     path = file_of(parsed)
     try:
         return path is None or path.exists()
     except PermissionError:
-        return True  # who may not look is told so when it is opened
+        return True  # opening the file reports the missing permission
 
 
-def _as_it_is(parsed: URL) -> URL:
-    """The address of a file that SQLite reads without a journal: it would have to make one, and may not.
+def _immutable(parsed: URL) -> URL:
+    """Return a URL with which SQLite reads a file without creating a journal, which it is not allowed to do.
 
-    Not where a journal is: somebody writes, or was killed, and without it the file is half of the truth.
+    A file with a journal is opened normally: a writer is active or was killed, and the file alone is incomplete.
     """
     path = file_of(parsed)
     if path is None or path.with_name(path.name + "-wal").exists():
@@ -115,21 +127,24 @@ def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
+        # The URL is not shown: it may contain a password.
         raise ServiceError(
-            "the database URL cannot be read; expected postgresql://user@host/name or sqlite:///file"
+            "invalid database URL, expected postgresql://user@host/name or sqlite:///file; check CAGEMATCH_DATABASE_URL"
         ) from None
     name = parsed.get_backend_name()
     if name in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     if name != "sqlite":
-        raise ServiceError(f"the database is {name}; Cagematch works with PostgreSQL and SQLite")
+        raise ServiceError(f"found a {name} database, expected PostgreSQL or SQLite; check CAGEMATCH_DATABASE_URL")
     if parsed.database in (None, "", ":memory:"):
-        raise ServiceError("a SQLite database needs a file, as each thread opens it anew; expected sqlite:///file")
+        raise ServiceError(
+            "found a SQLite database without a file, expected sqlite:///file, as each thread opens the database"
+        )
     return parsed
 
 
 def _prepare_postgresql(settings: dict[str, int]) -> Callable[[Any, Any], None]:
-    """Set what is the session's. Not as options of the connection, which poolers in front of a server refuse."""
+    """Return a listener that applies session settings. Connection poolers reject them as connection options."""
     statement = "; ".join(f"SET {name} = {value}" for name, value in settings.items())
 
     def prepare(connection: Any, _: Any) -> None:
@@ -140,8 +155,8 @@ def _prepare_postgresql(settings: dict[str, int]) -> Callable[[Any, Any], None]:
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
-    """Set what is the connection's; what is the file's (its journal) is set when we make the tables."""
-    connection.isolation_level = None  # the driver's own transactions lose updates; ours begin below
+    """Apply the settings of a connection. Those of the file (its journal mode) are set by the migrations."""
+    connection.isolation_level = None  # the driver's own transactions lose updates; `_begin_sqlite` replaces them
     for pragma in ("foreign_keys=ON", "synchronous=NORMAL", "cache_size=-32000"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -150,12 +165,12 @@ def _begin_sqlite(connection: Connection) -> None:
     reads_only = bool(connection.get_execution_options().get(READS_ONLY))
     driver: Any = connection.connection
     driver.execute(f"PRAGMA query_only={int(reads_only)}")
-    # Taken at its first write only, the lock may be refused to a transaction that has read what is now old.
+    # A lock taken only at the first write may be refused, because the transaction has read outdated data.
     driver.execute("BEGIN" if reads_only else "BEGIN IMMEDIATE")
 
 
 def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
-    """Insert rows, passing over those that a unique constraint says are there already."""
+    """Insert rows, and skip those that a unique constraint rejects as duplicates."""
     if not rows:
         return
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -1,4 +1,4 @@
-"""Hosts, the workers on them, and the leases that they hold on duties of which there is one."""
+"""Hosts, their workers, and leases on duties that one process at a time performs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from cagematch.models.base import Base, Id, Instant, Seconds, ShortText
 
 
 class Host(Base):
-    """A machine as a worker found it. ``facts``: processor, cores, memory, kernel, governor, turbo."""
+    """A machine as a worker detected it.
+
+    ``facts``: processor, cores, memory, kernel, governor, turbo and so on. ``digest`` is a hash that identifies them.
+    """
 
     __tablename__ = "host"
 
@@ -22,9 +25,16 @@ class Host(Base):
 
 
 class Worker(Base):
-    """A worker process. ``versions``: backend → version of those it can run.
+    """A worker process.
 
-    ``reference_s``: what a fixed computation took when it started, to show hosts that differ or drift.
+    Attributes
+    ----------
+    versions
+        The version of each installed backend.
+    reference_s
+        The duration of a fixed computation at the start of the worker, to detect hosts that differ or drift.
+    stopped_at
+        NULL while the worker runs, and after a crash.
     """
 
     __tablename__ = "worker"
@@ -44,7 +54,7 @@ class Worker(Base):
 
 
 class DutyLease(Base):
-    """A duty that one process at a time has; ``note`` says who."""
+    """A lease on a duty that one process at a time performs; ``note`` describes the process."""
 
     __tablename__ = "lease"
 

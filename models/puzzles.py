@@ -1,4 +1,4 @@
-"""Puzzles, and the sets that files make of them."""
+"""Puzzles and puzzle sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cagematch.models.base import Base, Id, Instant, LimitedText, ShortText
 
 
 class StoredPuzzle(Base):
-    """One instance, whatever files it came in. ``fingerprint``: SHA-256 of kind and canonical text."""
+    """One instance, stored once for all files. ``fingerprint``: SHA-256 of kind and canonical text."""
 
     __tablename__ = "puzzle"
 
@@ -22,7 +22,7 @@ class StoredPuzzle(Base):
 class PuzzleSet(Base):
     """The puzzles of one file. ``digest``: SHA-256 (hex) over its puzzles and labels.
 
-    ``ready`` turns true when the last puzzle is in: a set that is not ready is nobody's yet.
+    ``ready`` becomes true when the last puzzle is stored. Until then the set is invisible.
     """
 
     __tablename__ = "puzzle_set"
@@ -37,7 +37,7 @@ class PuzzleSet(Base):
 
 
 class SetEntry(Base):
-    """One puzzle of a set, in the order of the file, with what the file said beside it."""
+    """One puzzle of a set at its ``position`` in the file, with its line number and its label."""
 
     __tablename__ = "set_entry"
 

@@ -1,4 +1,4 @@
-"""Runs: what came of one puzzle under one configuration, once."""
+"""Runs, the sizes of their models, and the shifts in which they were executed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cagematch.models.base import Base, BigId, Id, Instant, LimitedText, Seconds, choice
+from cagematch.models.base import (
+    Base,
+    BigId,
+    Id,
+    Instant,
+    LimitedText,
+    LoadAverage,
+    Mebibytes,
+    Seconds,
+    Share,
+    choice,
+)
 from cagematch.problems.outcome import Answer, Stop
 
 
 class StoredSize(Base):
-    """How big a problem is in a backend: JSON counts by type and role, and their totals. Shared by runs."""
+    """The size of a problem in a backend, shared by runs: counts by type and role as JSON, and their totals."""
 
     __tablename__ = "size"
 
@@ -23,9 +34,22 @@ class StoredSize(Base):
 
 
 class Shift(Base):
-    """What a slot did with a shard in one go, and what its host was like meanwhile: see `workers.machine.counters`.
+    """A slot's work on a shard, 30 s at most, and the conditions of the host during it.
 
-    NULL where the kernel does not tell, or the worker was lost. ``reference_s``: its runs', at the lower quartile.
+    Values are NULL if the kernel does not provide them or the worker was lost. See `workers.machine.counters`.
+
+    Attributes
+    ----------
+    seconds
+        The duration of the shift.
+    steal
+        The share of the cores' time that the hypervisor gave to other virtual machines.
+    pressure
+        The share of the shift in which at least one task waited for a core.
+    load, oversubscribed
+        The load average at the end, and whether there were more runnable threads than cores.
+    reference_s
+        The lower quartile of the core speed probes of its runs.
     """
 
     __tablename__ = "shift"
@@ -35,9 +59,9 @@ class Shift(Base):
     worker_id: Mapped[int] = mapped_column(ForeignKey("worker.id"), index=True)
     began_at: Mapped[Instant]
     seconds: Mapped[Seconds | None]
-    steal: Mapped[Seconds | None]
-    pressure: Mapped[Seconds | None]
-    load: Mapped[Seconds | None]
+    steal: Mapped[Share | None]
+    pressure: Mapped[Share | None]
+    load: Mapped[LoadAverage | None]
     oversubscribed: Mapped[bool | None]
     reference_s: Mapped[Seconds | None]
 
@@ -89,8 +113,8 @@ class Run(Base):
     solve_s: Mapped[Seconds | None]
     wall_s: Mapped[Seconds]
     cpu_s: Mapped[Seconds | None]
-    baseline_mib: Mapped[Seconds | None]
-    peak_mib: Mapped[Seconds | None]
+    baseline_mib: Mapped[Mebibytes | None]
+    peak_mib: Mapped[Mebibytes | None]
     size_id: Mapped[int | None] = mapped_column(ForeignKey("size.id"))
     counters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     signal: Mapped[int | None]

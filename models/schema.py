@@ -1,4 +1,4 @@
-"""Whether a database is ours and up to date, and bringing it there."""
+"""The state of a database's schema, and its migrations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from cagematch.models.engine import reading
 from cagematch.problems.errors import SchemaError
 
 VERSION_TABLE = "cagematch_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")  # oldest first; the migrations' own names
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")  # the revisions of migrations/versions, oldest first
 HEAD = REVISIONS[-1]
 
 
 class SchemaState(StrEnum):
-    """What was found in a database."""
+    """The state of a database's schema.
+
+    ``foreign``: the database contains tables of another program, or the file is not a database.
+    """
 
     EMPTY = "empty"
     CURRENT = "current"
@@ -27,7 +30,13 @@ class SchemaState(StrEnum):
 
 
 def schema_state(engine: Engine) -> SchemaState:
-    """Look, without touching anything."""
+    """Return the state of a database's schema, without changing anything.
+
+    Raises
+    ------
+    sqlalchemy.exc.DatabaseError
+        The database is unreachable, or does not permit reading.
+    """
     try:
         with reading(engine) as connection:
             tables = inspect(connection).get_table_names()
@@ -46,26 +55,39 @@ def schema_state(engine: Engine) -> SchemaState:
 
 
 def require_current(engine: Engine, *, upgrade_it: bool) -> None:
-    """Make sure of a database of this program's version, bringing an embedded one up to date.
+    """Require a database with this program's schema version.
 
-    Raises SchemaError, with what to do, for any other.
+    Parameters
+    ----------
+    engine
+        The database.
+    upgrade_it
+        Whether to migrate an empty or older database, as is done for embedded ones.
+
+    Raises
+    ------
+    SchemaError
+        The schema has another version, or is not Cagematch's.
     """
     where = engine.url.render_as_string(hide_password=True)
     state = schema_state(engine)
     if state is SchemaState.CURRENT:
         return
     if state is SchemaState.NEWER:
-        raise SchemaError(f"{where} was made by a newer Cagematch than this one; upgrade the program")
+        raise SchemaError(f"{where} was created by a newer Cagematch, expected version {HEAD}; upgrade Cagematch")
     if state is SchemaState.FOREIGN:
-        raise SchemaError(f"{where} is not Cagematch's, and not empty: it was left alone. Name an empty database")
+        raise SchemaError(
+            f"{where} belongs to another program and was not changed; "
+            "expected an empty database, or one that Cagematch created. Check CAGEMATCH_DATABASE_URL"
+        )
     if not upgrade_it:
-        found = "is empty" if state is SchemaState.EMPTY else "is of an older version"
-        raise SchemaError(f"{where} {found}; run `scheduler db upgrade` first")
+        found = "is empty" if state is SchemaState.EMPTY else "has an older schema version"
+        raise SchemaError(f"{where} {found}, expected version {HEAD}; run `scheduler db upgrade`")
     upgrade(engine)
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Run the migrations up to ``revision``."""
+    """Run the migrations up to ``revision``; see `migrations.env` for what they raise."""
     _alembic("upgrade", engine, revision)
 
 
@@ -80,7 +102,7 @@ def _alembic(command: str, engine: Engine, revision: str) -> None:
 
     package = find_spec("cagematch.migrations")
     if package is None or not package.submodule_search_locations:
-        raise SchemaError("the migrations are missing from this installation")
+        raise SchemaError("the package cagematch.migrations is missing from this installation; reinstall Cagematch")
     config = Config()
     config.set_main_option("script_location", package.submodule_search_locations[0].replace("%", "%%"))
     config.attributes["engine"] = engine

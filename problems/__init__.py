@@ -1,1 +1,1 @@
-"""What a puzzle is: kinds, problems, constraints and outcomes. Standard library only."""
+"""Puzzles: kinds, problems, constraints and outcomes. This package imports the standard library only."""

@@ -1,8 +1,9 @@
-"""The direct encoding as clauses, for solvers that know nothing else.
+"""The direct encoding as clauses, for SAT solvers.
 
-A row of weights one and a sum of at most one is told pair by pair. Any other row is told as a decision diagram: a
-literal for each sum that the first variables can have, after Eén and Sörensson, "Translating Pseudo-Boolean
-Constraints into SAT" (2006).
+An at-most-one row is encoded pairwise: one clause per pair of atoms. Any other row is encoded as a decision diagram
+with one auxiliary literal per partial sum.
+
+Source: Eén and Sörensson, "Translating Pseudo-Boolean Constraints into SAT" (2006).
 """
 
 from __future__ import annotations
@@ -16,14 +17,23 @@ from cagematch.problems.problem import Rules
 from cagematch.problems.rewrite import Direct, LinearRow, direct
 
 Clause = tuple[int, ...]
-Pairs = tuple[tuple[int, int], ...]  # variables and the values that they have
+Pairs = tuple[tuple[int, int], ...]  # (variable, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """Clauses over literals as DIMACS writes them: atom a of the encoding is literal a + 1, others are auxiliary.
+    """Clauses in DIMACS form: literal a + 1 is atom a of the encoding, and a negative literal is its negation.
 
-    ``roles`` counts the clauses by the role of the row that they come from.
+    Parameters
+    ----------
+    encoding
+        The direct encoding that the clauses state.
+    clauses
+        Each clause as a tuple of literals.
+    literals
+        The number of literals, including the auxiliary ones that follow the atoms.
+    roles
+        The number of clauses by the role of the row they encode.
     """
 
     encoding: Direct
@@ -32,7 +42,7 @@ class Clauses:
     roles: dict[str, int]
 
     def givens(self, pairs: Pairs) -> list[int]:
-        """The literals of a puzzle's givens."""
+        """Return the literals of a puzzle's givens."""
         return [self.encoding.number[pair] + 1 for pair in pairs]
 
 
@@ -44,11 +54,11 @@ def clauses(rules: Rules) -> Clauses:
 
 
 def reduced(rules: Rules, givens: Pairs) -> Clauses:
-    """Encode what a puzzle's givens leave open, and tell what they settle by clauses of one literal.
+    """Encode the rules simplified by a puzzle's givens.
 
-    Of rows of weights one, which let one atom hold at most, nothing is left that unit propagation from the givens
-    decides; rows of another form are left as they are. Givens that contradict each other leave clauses that do, too.
-    Rows that begin with the same variable lie beside each other.
+    At-most-one rows are simplified by unit propagation from the givens; all other rows are kept. The values that
+    propagation decides become unit clauses. Contradictory givens result in contradictory clauses.
+    Rows are sorted by their first atom, so that rows over the same variables are adjacent.
     """
     encoding = direct(rules)
     true, false = _settled([encoding.number[pair] for pair in givens], _simple_rows(rules))
@@ -75,12 +85,12 @@ def _encoded(encoding: Direct, rows: Iterable[LinearRow]) -> Clauses:
 
 
 def _is_simple(row: LinearRow) -> bool:
-    """Whether a row says no more than that one of its atoms holds, or at most one does."""
+    """Return whether a row states that exactly one, or at most one, of its atoms holds."""
     return row.high == 1 and not row.link and set(row.weights) == {1}
 
 
 def _settled(todo: list[int], rows: tuple[tuple[LinearRow, ...], ...]) -> tuple[set[int], set[int]]:
-    """The atoms that hold because those do, and the atoms that do not, as far as simple rows tell one by one."""
+    """Propagate atoms through the simple rows: return the atoms that are true, and those that are false."""
     true, false = set[int](), set[int]()
     while todo:
         if (atom := todo.pop()) in true:
@@ -96,7 +106,7 @@ def _settled(todo: list[int], rows: tuple[tuple[LinearRow, ...], ...]) -> tuple[
 
 @lru_cache(maxsize=64)
 def _simple_rows(rules: Rules) -> tuple[tuple[LinearRow, ...], ...]:
-    """Of each atom the simple rows that it is in."""
+    """For each atom, the simple rows that contain it."""
     encoding = direct(rules)
     found: list[list[LinearRow]] = [[] for _ in encoding.atoms]
     for row in filter(_is_simple, encoding.rows):
@@ -106,7 +116,7 @@ def _simple_rows(rules: Rules) -> tuple[tuple[LinearRow, ...], ...]:
 
 
 def _open(row: LinearRow, true: set[int], false: set[int]) -> LinearRow | None:
-    """What is left of a simple row; None where nothing is. One that cannot hold any more stays as it is."""
+    """Remove the false atoms from a simple row; None if it is satisfied. An unsatisfiable row is kept unchanged."""
     if not true.isdisjoint(row.atoms):
         return None
     left = tuple(atom for atom in row.atoms if atom not in false)
@@ -121,7 +131,10 @@ def _at_most_one(row: LinearRow) -> Iterator[Clause]:
 
 
 def _linked(row: LinearRow) -> Iterator[Clause]:
-    """None of either side without one of the other; at most one of the first, as of the others one is chosen anyway."""
+    """A literal of either side implies one of the other side; at most one of the first side holds.
+
+    At most one of the second side holds by another row, so that needs no clause here.
+    """
     ones, others = ([a + 1 for a, w in zip(row.atoms, row.weights, strict=True) if w == side] for side in (1, -1))
     yield from ((-literal, *others) for literal in ones)
     yield from ((-literal, *ones) for literal in others)
@@ -129,10 +142,10 @@ def _linked(row: LinearRow) -> Iterator[Clause]:
 
 
 def _diagram(row: LinearRow, encoding: Direct, fresh: Iterator[int]) -> Iterator[Clause]:
-    """From each sum of the variables so far, each value leads on to another, or nowhere."""
+    """Encode a weighted row: from each partial sum, each value of the next variable leads to a sum or is forbidden."""
     steps = list(_steps(row, encoding))
     least, most = (sum(pick(weight for _, weight in step) for step in steps) for pick in (min, max))
-    sums: dict[int, Clause] = {0: ()}  # what a sum is reached under: the negation of its literal; of the first, nothing
+    sums: dict[int, Clause] = {0: ()}  # partial sum → its negated literal, which the initial sum does not need
     for step in steps:
         least -= min(weight for _, weight in step)
         most -= max(weight for _, weight in step)
@@ -150,10 +163,10 @@ def _diagram(row: LinearRow, encoding: Direct, fresh: Iterator[int]) -> Iterator
 
 
 def _steps(row: LinearRow, encoding: Direct) -> Iterator[list[tuple[Clause, int]]]:
-    """For each variable of a row, what it may add to the sum, and the literals one of which holds unless it does."""
+    """For each variable of a row: the weights it can add, each with the literals that are false if it does."""
     pairs = zip(row.atoms, row.weights, strict=True)
     for variable, group in groupby(pairs, key=lambda pair: encoding.atoms[pair[0]][0]):
         step: list[tuple[Clause, int]] = [((-(atom + 1),), weight) for atom, weight in group]
-        if len(step) < sum(v == variable for v, _ in encoding.atoms):  # it may have a value that adds nothing
+        if len(step) < sum(v == variable for v, _ in encoding.atoms):  # the remaining values add nothing
             step.append((tuple(-literal for (literal,), _ in step), 0))
         yield step

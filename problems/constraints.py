@@ -1,9 +1,9 @@
-"""The closed vocabulary in which kinds speak to backends.
+"""The constraint types: the only interface between kinds and backends.
 
-A kind states its rules in these terms and never hears of a solver; a backend posts these terms and
-never hears of a puzzle. ``holds`` is what verification uses: it shares nothing with any solver.
+A kind states its rules with these types and is independent of all solvers. A backend posts these types and is
+independent of all kinds. Verification uses ``holds``, which shares no code with any solver.
 
-Variables are indices into the problem's domains; an *assignment* is a sequence with one integer a variable.
+A variable is an index into the domains of the rules. An *assignment* is a sequence of one integer per variable.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AllDifferent:
-    """The variables of ``scope`` take pairwise different values."""
+    """The variables of ``scope`` have pairwise different values."""
 
     scope: tuple[int, ...]
     role: str
 
     def holds(self, assignment: Sequence[int]) -> bool:
-        """Whether no two variables of the scope share a value."""
+        """Return whether no two variables of the scope have the same value."""
         return len({assignment[v] for v in self.scope}) == len(self.scope)
 
 
@@ -33,19 +33,19 @@ class Sum:
     role: str
 
     def holds(self, assignment: Sequence[int]) -> bool:
-        """Whether the values add up."""
+        """Return whether the values add up to the total."""
         return sum(assignment[v] for v in self.scope) == self.total
 
 
 @dataclass(frozen=True, slots=True)
 class NotEqual:
-    """Two variables differ. What `rewrite.pairwise` breaks an ``AllDifferent`` into."""
+    """Two variables have different values. `rewrite.pairwise` decomposes an ``AllDifferent`` into these."""
 
     scope: tuple[int, int]
     role: str
 
     def holds(self, assignment: Sequence[int]) -> bool:
-        """Whether the two values differ."""
+        """Return whether the two values differ."""
         return assignment[self.scope[0]] != assignment[self.scope[1]]
 
 
@@ -57,15 +57,15 @@ class Less:
     role: str
 
     def holds(self, assignment: Sequence[int]) -> bool:
-        """Whether the first value is less than the second."""
+        """Return whether the first value is less than the second."""
         return assignment[self.scope[0]] < assignment[self.scope[1]]
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedSets:
-    """The values of ``scope`` are pairwise different, and together one of ``sets``, each an ascending tuple.
+    """The values of ``scope`` are pairwise different and form one of ``sets``, each an ascending tuple.
 
-    What `rewrite.allowed_sets` makes of a ``Sum`` over variables that differ; no kind states it.
+    No kind states this type: `sets.allowed_sets` rewrites a ``Sum`` over pairwise different variables into it.
     """
 
     scope: tuple[int, ...]
@@ -73,7 +73,7 @@ class AllowedSets:
     role: str
 
     def holds(self, assignment: Sequence[int]) -> bool:
-        """Whether the values are one of the sets."""
+        """Return whether the values form one of the sets."""
         return tuple(sorted(assignment[v] for v in self.scope)) in self.sets
 
 

@@ -1,18 +1,18 @@
-"""Every error that Cagematch raises on purpose.
+"""Every error that Cagematch raises deliberately.
 
 ::
 
     CagematchError
-    ├── InputError              the user's input is wrong; exit code 2
-    │   ├── PuzzleError         a text is no puzzle of its kind
-    │   │   └── Contradiction   a value is given twice where it may stand once
-    │   ├── FileError           a puzzle file cannot be read; holds every fault found
-    │   ├── ConfigurationError  no such backend, parameter, value or group
-    │   └── LookupFailed        no such batch, set, run or puzzle
-    ├── ServiceError            a database or a broker is not what is needed; exit code 2
-    │   └── SchemaError         the database is newer, older or somebody else's
-    ├── UnknownStatus           a solver said something that its table does not list
-    └── SandboxError            a keeper or a sandbox broke in a way that is ours
+    ├── InputError              invalid user input; exit code 2
+    │   ├── PuzzleError         a text is not a valid puzzle of its kind
+    │   │   └── Contradiction   two givens of a unit have the same value
+    │   ├── FileError           a puzzle file has faults; lists them
+    │   ├── ConfigurationError  an unknown backend, preset, group or parameter, or an invalid value
+    │   └── LookupFailed        an unknown batch, set, run or puzzle
+    ├── ServiceError            a database or broker is missing, unreachable or unsuitable; exit code 2
+    │   └── SchemaError         the database has another schema version, or belongs to another program
+    ├── UnknownStatus           a solver returned a status that its backend does not list
+    └── SandboxError            a keeper or sandbox failed, and not because of a solver
 """
 
 from __future__ import annotations
@@ -21,18 +21,22 @@ from dataclasses import dataclass
 
 
 class CagematchError(Exception):
-    """The root of the tree above."""
+    """The base class of all errors above."""
 
 
 class InputError(CagematchError):
-    """What the user gave is wrong. The message says what was found and what was expected."""
+    """Invalid user input. The message states what was found, what was expected and what to do."""
 
 
 class PuzzleError(InputError):
-    """A text is no puzzle of its kind.
+    """A text is not a valid puzzle of its kind.
 
-    ``offset`` is the index of the offending character in the text, or ``None`` when the text as a
-    whole is at fault.
+    Parameters
+    ----------
+    message
+        What was found and what was expected.
+    offset
+        Index (from 0) of the invalid character in the text; None if the fault has no single place.
     """
 
     def __init__(self, message: str, offset: int | None = None) -> None:
@@ -41,7 +45,15 @@ class PuzzleError(InputError):
 
 
 class Contradiction(PuzzleError):
-    """A value is given twice where it may stand once: no puzzle to solve, but one to repair. ``text`` is canonical."""
+    """Two givens of a unit have the same value: the puzzle has no solution, but it can be repaired.
+
+    Parameters
+    ----------
+    message, offset
+        As for `PuzzleError`.
+    text
+        The canonical text of the puzzle, contradiction included.
+    """
 
     def __init__(self, message: str, offset: int | None, text: str) -> None:
         super().__init__(message, offset)
@@ -50,7 +62,7 @@ class Contradiction(PuzzleError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong in a file: where (1-based line and column) and what."""
+    """One fault in a file: its place (line and column from 1) and a message."""
 
     file: str
     line: int
@@ -63,7 +75,15 @@ class Fault:
 
 
 class FileError(InputError):
-    """A puzzle file cannot be taken. ``faults`` holds the first ten, ``total`` counts them all."""
+    """A puzzle file has faults, and none of its puzzles were stored.
+
+    Parameters
+    ----------
+    faults
+        The faults in the order of the file; the first ten are kept and shown.
+    total
+        The number of all faults; by default the length of ``faults``.
+    """
 
     SHOWN = 10
 
@@ -77,11 +97,11 @@ class FileError(InputError):
 
 
 class ConfigurationError(InputError):
-    """A configuration names something that does not exist; the message lists what does."""
+    """A configuration has an unknown name or an invalid value. The message lists the valid ones."""
 
 
 class LookupFailed(InputError):
-    """Nothing stored goes by that name or number."""
+    """A stored object with the given name or number does not exist."""
 
 
 class ServiceError(CagematchError):
@@ -89,20 +109,28 @@ class ServiceError(CagematchError):
 
 
 class SchemaError(ServiceError):
-    """The database is of another version than the program, or not Cagematch's at all."""
+    """The schema of the database has another version than the program requires, or is not Cagematch's."""
 
 
 class UnknownStatus(CagematchError):
-    """A solver returned a status that its backend's ``STATUS`` table does not list."""
+    """A solver returned a status that its backend's ``STATUS`` table does not list.
+
+    Parameters
+    ----------
+    backend
+        The backend's name.
+    native
+        The status as the library returned it.
+    """
 
     def __init__(self, backend: str, native: object) -> None:
-        super().__init__(f"{backend} returned a status that is not in its table: {native!r}")
+        super().__init__(f"{backend} returned status {native!r}, which is not in its STATUS table")
 
 
 class SandboxError(CagematchError):
-    """A keeper or sandbox failed for a reason that is no property of the solver."""
+    """A keeper or sandbox failed for a reason that is unrelated to the solver."""
 
 
 def first_line(error: BaseException | str) -> str:
-    """The first line of an error's message; the error's type where the message is empty."""
+    """Return the first line of an error's message, or the type of the error if the message is empty."""
     return str(error).strip().partition("\n")[0] or type(error).__name__

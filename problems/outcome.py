@@ -1,4 +1,4 @@
-"""What is asked about a puzzle, and what came of a run, on three separate axes that are never folded into one."""
+"""Tasks, and the outcome of a run on three separate axes: answer, stop and verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from enum import StrEnum
 
 
 class Task(StrEnum):
-    """What is asked about a puzzle: a solution; whether it has just one; how many; how little would mend it."""
+    """What a solver is to do with a puzzle.
+
+    ``solve``: find a solution. ``unique``: check whether there is exactly one. ``count``: count the solutions.
+    ``repair``: find a solution of the rules that changes as few givens as possible.
+    """
 
     SOLVE = "solve"
     UNIQUE = "unique"
@@ -17,14 +21,14 @@ class Task(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A task, and for `Task.COUNT` the most solutions that are looked for."""
+    """A task, and for `Task.COUNT` the number of solutions at which counting ends."""
 
     task: Task = Task.SOLVE
     bound: int = 2
 
     @property
     def enumerates(self) -> bool:
-        """Whether more solutions than one are looked for; of `Task.UNIQUE` two will do."""
+        """Whether the task requires more than one solution; `Task.UNIQUE` requires up to two."""
         return self.task in (Task.UNIQUE, Task.COUNT)
 
 
@@ -32,7 +36,7 @@ SOLVING = Asked()
 
 
 class Answer(StrEnum):
-    """What the solver said about the puzzle."""
+    """The solver's answer to the puzzle."""
 
     SOLUTION = "solution"
     NONE = "none"
@@ -51,7 +55,7 @@ class Stop(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether the answer was right. Derived when asked, as later runs can change it."""
+    """Whether the answer is right. Derived for each report, because later runs can change it."""
 
     CORRECT = "correct"
     WRONG = "wrong"
@@ -59,7 +63,7 @@ class Verdict(StrEnum):
 
 
 class Word(StrEnum):
-    """The one word that reports show, the loudest first."""
+    """The label of a run in reports, the most severe first."""
 
     WRONG = "wrong"
     ERROR = "error"
@@ -77,17 +81,27 @@ class Word(StrEnum):
     SOLVED = "solved"
 
 
-# What a task comes to when all goes well; any other word is a failure.
+# The labels of a completed task; any other label is a failure.
 DECIDED = frozenset(list(Word)[list(Word).index(Word.NO_SOLUTION) :])
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is stored of a run.
+    """The stored outcome of a run.
 
-    ``holds``: whether what it found obeyed every constraint, and differed where it said so; None: nothing to check.
-    ``count``: the solutions found, of `Task.UNIQUE` and `Task.COUNT`. ``complete``: whether the solver says that there
-    are no more than those, or of `Task.REPAIR` that no fewer changes would do. ``changes``: of a repair.
+    Parameters
+    ----------
+    task, answer, stop
+        The task, the solver's answer and why the run ended.
+    holds
+        Whether every solution found obeys all constraints and no two are equal; None if there is no solution.
+    count
+        The number of solutions found, for `Task.UNIQUE` and `Task.COUNT`.
+    complete
+        Whether the solver claims that there are no more solutions; for `Task.REPAIR`, that no repair
+        changes fewer givens.
+    changes
+        The number of givens that a repair changes.
     """
 
     task: Task
@@ -101,9 +115,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What anybody has shown of a puzzle: how many verified solutions it has at least, the fewest changes of a repair.
+    """What verified runs have shown about a puzzle.
 
-    A solution is a repair that changes nothing.
+    Parameters
+    ----------
+    solutions
+        The number of different verified solutions: a lower bound.
+    fewest
+        The smallest number of changes in a verified repair; None without a repair. A solution is a
+        repair with no changes.
     """
 
     solutions: int = 0
@@ -113,44 +133,47 @@ class Known:
 NOTHING_KNOWN = Known()
 
 
-def verdict(told: Outcome, known: Known = NOTHING_KNOWN) -> Verdict:
-    """Judge an outcome. A claim that there is no more, or no better, can be refuted but not be checked."""
-    if told.answer is Answer.SOLUTION and not told.holds:
+def verdict(outcome: Outcome, known: Known = NOTHING_KNOWN) -> Verdict:
+    """Judge an outcome against what is known about the puzzle.
+
+    The claim that there are no more solutions, or no smaller repair, can be refuted but not confirmed.
+    """
+    if outcome.answer is Answer.SOLUTION and not outcome.holds:
         return Verdict.WRONG
-    if _refuted(told, known):
+    if _refuted(outcome, known):
         return Verdict.WRONG
-    claims = told.complete and told.changes != 0
-    return Verdict.CORRECT if told.answer is Answer.SOLUTION and not claims else Verdict.UNCHECKED
+    claims = outcome.complete and outcome.changes != 0
+    return Verdict.CORRECT if outcome.answer is Answer.SOLUTION and not claims else Verdict.UNCHECKED
 
 
-def _refuted(told: Outcome, known: Known) -> bool:
+def _refuted(outcome: Outcome, known: Known) -> bool:
     fewest = 0 if known.solutions else known.fewest
-    if told.task is Task.REPAIR:
-        worse = told.complete and fewest is not None and told.changes is not None and told.changes > fewest
-        return bool(worse) or (told.answer is Answer.NONE and fewest is not None)
-    least = 0 if told.answer is Answer.NONE else told.count if told.complete else None
-    return least is not None and least < known.solutions
+    if outcome.task is Task.REPAIR:
+        worse = outcome.complete and fewest is not None and outcome.changes is not None and outcome.changes > fewest
+        return bool(worse) or (outcome.answer is Answer.NONE and fewest is not None)
+    claimed = 0 if outcome.answer is Answer.NONE else outcome.count if outcome.complete else None
+    return claimed is not None and claimed < known.solutions
 
 
-def word(told: Outcome, judged: Verdict) -> Word:
-    """The word for the three axes together. A wrong answer is wrong whenever it came."""
+def word(outcome: Outcome, judged: Verdict) -> Word:
+    """Return the label of a run. A wrong answer is labelled wrong even if it came after the limit."""
     if judged is Verdict.WRONG:
         return Word.WRONG
-    if told.stop is not Stop.FINISHED:
-        return Word(told.stop.value)
-    if told.answer is Answer.SOLUTION:
-        return _found(told)
-    return Word.NO_SOLUTION if told.answer is Answer.NONE else Word.GAVE_UP
+    if outcome.stop is not Stop.FINISHED:
+        return Word(outcome.stop.value)
+    if outcome.answer is Answer.SOLUTION:
+        return _label_of_solution(outcome)
+    return Word.NO_SOLUTION if outcome.answer is Answer.NONE else Word.GAVE_UP
 
 
-def _found(told: Outcome) -> Word:
-    if told.task is Task.SOLVE:
+def _label_of_solution(outcome: Outcome) -> Word:
+    if outcome.task is Task.SOLVE:
         return Word.SOLVED
-    if told.task is Task.UNIQUE and (told.count or 0) > 1:
+    if outcome.task is Task.UNIQUE and (outcome.count or 0) > 1:
         return Word.SEVERAL
     complete, bounded = {
         Task.UNIQUE: (Word.UNIQUE, Word.GAVE_UP),
         Task.COUNT: (Word.COUNTED, Word.OVER_BOUND),
         Task.REPAIR: (Word.REPAIRED, Word.GAVE_UP),
-    }[told.task]
-    return complete if told.complete else bounded
+    }[outcome.task]
+    return complete if outcome.complete else bounded

@@ -9,9 +9,9 @@ from functools import cached_property
 from operator import contains
 
 from cagematch.problems.constraints import Constraint
-from cagematch.problems.wording import Name, broken, few
+from cagematch.problems.wording import Name, few, violation
 
-# What turns a solution of a permuted puzzle into one of the puzzle itself.
+# Maps a solution of a permuted puzzle to a solution of the original puzzle.
 Restore = Callable[[Sequence[int]], list[int]]
 
 
@@ -19,8 +19,15 @@ Restore = Callable[[Sequence[int]], list[int]]
 class Rules:
     """Variables with finite domains, and constraints over them: the same for every puzzle of a shape.
 
-    ``domains`` has one ascending tuple of integers a variable. Kinds hand out one object a shape, and
-    it is compared by identity, so that what a backend derives from it can be looked up at no cost.
+    Kinds return one object per shape, and objects compare by identity. So a backend can cache what it derives from
+    the rules at no cost.
+
+    Parameters
+    ----------
+    domains
+        One ascending tuple of integers per variable.
+    constraints
+        The constraints; the variables in their scopes are indices into ``domains``.
     """
 
     domains: tuple[tuple[int, ...], ...]
@@ -29,7 +36,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rules, and the (variable, value) pairs that a puzzle gives beforehand."""
+    """Rules, and the givens of one puzzle as (variable, value) pairs."""
 
     rules: Rules
     givens: tuple[tuple[int, int], ...] = ()
@@ -41,16 +48,29 @@ class Problem:
 
     @cached_property
     def values(self) -> tuple[tuple[int, ...], ...]:
-        """The values that each variable may still take once the givens are placed."""
+        """The domain of each variable; a single value for a given."""
         left = list(self.rules.domains)
         for variable, value in self.givens:
             left[variable] = (value,)
         return tuple(left)
 
     def violations(self, assignment: Sequence[int], name: Name = "variable {}".format) -> Iterator[str]:
-        """What ``assignment`` breaks, in words; nothing when it is a solution. ``name`` names a variable."""
+        """Describe each violated constraint, given and domain.
+
+        Parameters
+        ----------
+        assignment
+            The values to check.
+        name
+            Returns the name of a variable for the messages, such as ``r1c5``.
+
+        Yields
+        ------
+        str
+            One message per violation; none for a solution.
+        """
         if len(assignment) != len(self.rules.domains):
-            yield f"{len(assignment)} values for {len(self.rules.domains)} variables"
+            yield f"found {len(assignment)} values, expected {len(self.rules.domains)}"
             return
         for variable, (value, allowed) in enumerate(zip(assignment, self.values, strict=True)):
             if value not in allowed:
@@ -59,11 +79,11 @@ class Problem:
                 yield f"{name(variable)} is {value}, {expected}"
         for constraint in self.constraints:
             if not constraint.holds(assignment):
-                yield broken(constraint, assignment, name)
+                yield violation(constraint, assignment, name)
 
     def is_solution(self, assignment: Sequence[int]) -> bool:
-        """Whether ``assignment`` obeys the domains, the givens and every constraint."""
-        # As `violations`, which says what is wrong; this is asked of every solution that is stored.
+        """Return whether ``assignment`` obeys the domains, the givens and every constraint."""
+        # The same checks as `violations`, without messages: every stored solution passes through here.
         return (
             len(assignment) == len(self.rules.domains)
             and all(map(contains, self.values, assignment))
@@ -73,7 +93,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """One instance: its kind, and its canonical text. ``label`` is what the file said beside it."""
+    """One instance: its kind and its canonical text, and the label that the file gives it."""
 
     kind: str
     text: str

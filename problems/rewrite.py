@@ -1,6 +1,6 @@
-"""Stateless rewritings of rules into other rules, for backends that lack some of the vocabulary.
+"""Rewritings of rules, for backends that do not support every constraint type.
 
-They depend on the rules alone, never on the clues, so their results are kept and shared.
+They are stateless and depend on the rules alone, not on the clues. So their results are cached and shared.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from cagematch.problems.problem import Rules
 
 @lru_cache(maxsize=64)
 def pairwise(rules: Rules) -> tuple[Constraint, ...]:
-    """Break each ``AllDifferent`` into ``NotEqual``, each pair once; leave the rest alone.
+    """Replace each ``AllDifferent`` by one ``NotEqual`` per pair of variables; keep all other constraints.
 
-    A 9×9 Sudoku has 27 × 36 pairs, of which 162 lie both in a line and in a box: 810 remain.
+    A pair in several scopes is stated once. A 9×9 Sudoku has 27 × 36 pairs; 162 of them are both in a line and in a
+    box, so 810 remain.
     """
     pairs: dict[tuple[int, int], NotEqual] = {}
     rest: list[Constraint] = []
@@ -31,16 +32,28 @@ def pairwise(rules: Rules) -> tuple[Constraint, ...]:
     return (*pairs.values(), *rest)
 
 
-# What `direct` can encode: all that a backend need name which posts nothing but atoms and rows.
+# The types that `direct` can encode: the ``HANDLES`` of a backend that posts atoms and rows only.
 ENCODED = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 
 
 @dataclass(frozen=True, slots=True)
 class LinearRow:
-    """``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms; ``role`` says which rule it states.
+    """The constraint ``low ≤ Σ weight × atom ≤ high`` over 0/1 atoms.
 
-    ``low`` is ``high``, or what the sum cannot fall below: a row is an equality or bounded above, and no more.
-    A *link* says that as many atoms of weight 1 hold as of weight -1, and at most one of either.
+    A row is an equality (``low == high``), or it has an upper bound only: then ``low`` is 0, which the sum never
+    falls below.
+
+    Parameters
+    ----------
+    atoms, weights
+        Indices of atoms, and one weight per atom.
+    low, high
+        The bounds, both inclusive.
+    role
+        The role of the constraint that the row states.
+    link
+        Whether the row has weights 1 and -1 and states that at most one atom of either sign holds, and one
+        of both or neither.
     """
 
     atoms: tuple[int, ...]
@@ -53,10 +66,19 @@ class LinearRow:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """The direct encoding: atom a is 1 where variable ``atoms[a][0]`` takes value ``atoms[a][1]``.
+    """The direct encoding: one 0/1 atom per variable and value.
 
-    ``first[v]`` is the first atom of variable v; its atoms follow one another in the order of its domain. Variables
-    beyond those of the rules are the encoding's own: which of its sets an ``AllowedSets`` takes.
+    Parameters
+    ----------
+    atoms
+        The (variable, value) pair of each atom. Variables after those of the rules are auxiliary: the choice of a set
+        in an ``AllowedSets``.
+    first
+        The first atom of each variable of the rules. Its atoms are consecutive, in the order of its domain.
+    rows
+        The constraints over the atoms.
+    number
+        The index of each pair in ``atoms``.
     """
 
     atoms: tuple[tuple[int, int], ...]
@@ -65,7 +87,7 @@ class Direct:
     number: dict[tuple[int, int], int]
 
     def decode(self, chosen: list[bool]) -> tuple[int, ...] | None:
-        """Turn 0/1 atoms into an assignment; None where a variable has no value or several."""
+        """Convert one Boolean per atom into an assignment; None if a variable has no value or several."""
         pairs = [self.atoms[a] for a, taken in enumerate(chosen) if taken and self.atoms[a][0] < len(self.first)]
         if [variable for variable, _ in pairs] != list(range(len(self.first))):
             return None
@@ -76,10 +98,16 @@ class Direct:
 def direct(rules: Rules) -> Direct:
     """Encode the rules with one 0/1 atom per variable and value.
 
-    Each variable takes exactly one value. ``AllDifferent`` over as many variables as there are values is
-    one equality a value, over fewer an inequality; ``Sum`` is one weighted equality, but a link a value
-    where it makes one variable another in other words. ``Less`` is one inequality a value t: the first variable takes t
-    or more, or the second t or less, but not both. ``AllowedSets`` has an atom a set, and a link a value.
+    Each variable has exactly one value: one equality per variable. The other rows by constraint type:
+
+    ``AllDifferent``, ``NotEqual``
+        One row per value: an equality if there are as many variables as values, else an upper bound of 1.
+    ``Sum``
+        One weighted equality. A sum of two variables that pairs off all their values is one link per value.
+    ``Less``
+        One row per value t of the first variable: not both the first ≥ t and the second ≤ t.
+    ``AllowedSets``
+        One auxiliary atom per set, exactly one of which holds, and one link per value.
     """
     choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
     domains = (*rules.domains, *(range(len(c.sets)) for c in choices))
@@ -127,7 +155,7 @@ def _less(constraint: Less, rules: Rules, number: dict[tuple[int, int], int]) ->
 
 
 def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[int, int], int]) -> Iterator[LinearRow]:
-    """For each value: one variable takes it exactly when the chosen set has it."""
+    """For each value: one variable has it if and only if the chosen set contains it."""
     choice = len(rules.domains) + at
     for value in sorted({value for v in constraint.scope for value in rules.domains[v]}):
         holders = [number[v, value] for v in constraint.scope if (v, value) in number]
@@ -136,7 +164,7 @@ def _links(constraint: AllowedSets, rules: Rules, at: int, number: dict[tuple[in
 
 
 def _aliases(constraint: Sum, rules: Rules, number: dict[tuple[int, int], int]) -> list[LinearRow]:
-    """Links for a sum of two variables that pairs off all their values; nothing for any other."""
+    """Return links for a sum of two variables that pairs off all their values; an empty list for any other sum."""
     if len(constraint.scope) != 2:
         return []
     a, b = constraint.scope

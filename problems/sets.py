@@ -1,7 +1,7 @@
-"""Sums over variables that differ, as the sets of values that add up to them.
+"""Sums over pairwise different variables, rewritten as the sets of values that add up to the total.
 
-A cage of two cells with sum 15 holds 6 and 9, or 7 and 8: said at once, where an equation leaves it to be found out.
-Like all rewritings it depends on the rules alone, and its result is kept and shared.
+A cage of two cells with sum 15 contains 6 and 9, or 7 and 8. Sets state this explicitly; with an equation the solver
+has to derive it. Like all rewritings, this one depends on the rules alone, and its result is cached.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from itertools import islice
 from cagematch.problems.constraints import AllDifferent, AllowedSets, Constraint, Sum
 from cagematch.problems.problem import Rules
 
-MOST_SETS = 1_000  # where more sets than these add up to a sum, an equation says it shorter
+MOST_SETS = 1_000  # with more sets than this, the equation is kept: it is far smaller
 
 
 @lru_cache(maxsize=64)
 def allowed_sets(rules: Rules) -> Rules:
-    """Turn each ``Sum`` over variables that differ into the sets of values that add up to it.
+    """Rewrite each ``Sum`` over pairwise different variables as an ``AllowedSets``.
 
-    An ``AllDifferent`` over the very same variables is then said as well, and left out. Variables stay what they are,
-    so givens and solutions do, too.
+    An ``AllDifferent`` over exactly the same variables is implied and therefore removed. A ``Sum`` with no set, or
+    with more than 1,000 sets, is kept. Variables are unchanged, so givens and solutions remain valid.
     """
     different = [set(c.scope) for c in rules.constraints if isinstance(c, AllDifferent)]
     found: dict[frozenset[int], AllowedSets] = {}
@@ -41,18 +41,18 @@ def allowed_sets(rules: Rules) -> Rules:
 
 
 def posted(rules: Rules, cages: str | int) -> Rules:
-    """The rules with their cages told the way that the word says: ``sum``, as they are, or ``sets``."""
+    """Return the rules in the formulation that the parameter ``cages`` selects: ``sum`` (unchanged) or ``sets``."""
     return allowed_sets(rules) if cages == "sets" else rules
 
 
 def _adding_up(values: tuple[int, ...], size: int, total: int) -> Iterator[tuple[int, ...]]:
-    """Every set of so many of the values, which ascend, that adds up to the total."""
+    """Yield every subset of ``size`` values that adds up to the total; ``values`` is ascending, as is each subset."""
     if size == 0:
         if total == 0:
             yield ()
         return
     for at in range(len(values) - size + 1):
-        if sum(values[at : at + size]) > total:  # the least that is left to choose
+        if sum(values[at : at + size]) > total:  # the smallest remaining sum
             return
         if values[at] + sum(values[len(values) - size + 1 :]) >= total:
             yield from ((values[at], *rest) for rest in _adding_up(values[at + 1 :], size - 1, total - values[at]))

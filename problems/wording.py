@@ -1,6 +1,6 @@
-"""What is wrong with an assignment, in the words of people who do puzzles: which rule is broken, where, and by what.
+"""Messages about violated constraints: which rule is violated, where, and by which values.
 
-Variables are named by whoever asks: a kind's ``name`` makes ``r1c5`` of a number.
+The caller provides the names of variables: a kind's ``name`` returns ``r1c5`` for an index.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from functools import singledispatch
 from cagematch.problems.constraints import AllDifferent, Constraint, Less, NotEqual, Sum
 
 Name = Callable[[int], str]
-MOST = 9  # values or places that are listed
+MOST = 9  # values or places in a list
 
 
 @singledispatch
-def broken(constraint: Constraint, assignment: Sequence[int], name: Name) -> str:
-    """Tell how an assignment breaks a constraint.
+def violation(constraint: Constraint, assignment: Sequence[int], name: Name) -> str:
+    """Describe how an assignment violates a constraint.
 
-    >>> broken(Sum((0, 1), 12, "cage"), [5, 4], "r1c{}".format)
+    >>> violation(Sum((0, 1), 12, "cage"), [5, 4], "r1c{}".format)
     'cage r1c0 r1c1: the sum is 9, expected 12'
     """
     values = few(assignment[v] for v in constraint.scope)
-    return f"{_placed(constraint, name)}: {values} cannot stand there"
+    return f"{_placed(constraint, name)}: the values {values} are not an allowed combination"
 
 
-@broken.register
+@violation.register
 def _(constraint: AllDifferent | NotEqual, assignment: Sequence[int], name: Name) -> str:
     return f"{constraint.role}: {_alike(constraint.scope, assignment, name)}"
 
 
-@broken.register
+@violation.register
 def _(constraint: Sum, assignment: Sequence[int], name: Name) -> str:
     found = sum(assignment[v] for v in constraint.scope)
     return f"{_placed(constraint, name)}: the sum is {found}, expected {constraint.total}"
 
 
-@broken.register
+@violation.register
 def _(constraint: Less, assignment: Sequence[int], name: Name) -> str:
     less, more = constraint.scope
-    told = f"{name(less)} is {assignment[less]}, expected less than {name(more)}, which is {assignment[more]}"
-    return f"{constraint.role}: {told}"
+    found = f"{name(less)} is {assignment[less]}, expected less than {name(more)}, which is {assignment[more]}"
+    return f"{constraint.role}: {found}"
 
 
 def few(values: Iterable[object], between: str = ", ") -> str:
-    """The first values, and dots where there are more."""
-    listed = list(map(str, values))
-    return between.join(listed[:MOST] + ["…"] * (len(listed) > MOST))
+    """Join the first nine values; an ellipsis stands for the rest."""
+    texts = list(map(str, values))
+    return between.join(texts[:MOST] + ["…"] * (len(texts) > MOST))
 
 
 def _placed(constraint: Constraint, name: Name) -> str:
@@ -55,7 +55,7 @@ def _placed(constraint: Constraint, name: Name) -> str:
 
 
 def _alike(scope: Sequence[int], assignment: Sequence[int], name: Name) -> str:
-    """``r3c4 and r3c7 are both 5``, for each value that stands more than once."""
+    """``r3c4 and r3c7 are both 5``, for each value that appears more than once."""
     places: dict[int, list[str]] = defaultdict(list)
     for variable in scope:
         places[assignment[variable]].append(name(variable))

@@ -1,8 +1,8 @@
-"""Configurations: a backend with its parameters, spelled as users type it.
+"""Configurations: a backend with its parameters, in the form that users type.
 
-``cp-sat``, ``cp-sat:workers=1,encoding=bool``, ``cp-min-size`` (a preset, after which parameters may follow, too),
-``@core`` (a group), and ``legacy-cp:var=*,val=*`` (a sweep: every word that the parameter takes). A backend may know
-more parameters than it lists, such as ``cp-sat:linearization_level=0``: those that its library names.
+``cp-sat``, ``cp-sat:workers=1,encoding=bool``, ``cp-min-size`` (a preset, which parameters may follow), ``@core``
+(a group), and ``legacy-cp:var=*,val=*`` (a sweep over all values of a parameter). Some backends also accept
+parameters of their library that they do not list, such as ``cp-sat:linearization_level=0``.
 """
 
 from __future__ import annotations
@@ -20,39 +20,50 @@ PRESETS: dict[str, str] = {
     "cp-default": "legacy-cp:var=CHOOSE_FIRST_UNBOUND,val=ASSIGN_MIN_VALUE",
     "cp-simple": "legacy-cp:var=INT_VAR_SIMPLE,val=INT_VALUE_SIMPLE",
     "cp-min-size": "legacy-cp:var=CHOOSE_MIN_SIZE_LOWEST_MIN,val=ASSIGN_CENTER_VALUE",
-    # One search over one Boolean a value, without what pays for larger problems only: presolving, probing, looking for
-    # symmetries, linear relaxations and simplifying the clauses on the way take longer than the search of a puzzle. A
-    # value is tried before it is ruled out. docs/solvers.md has the figures.
+    # One search with one Boolean per value, without the techniques that pay off only for larger problems: presolve,
+    # probing, symmetry detection, linear relaxation and inprocessing take longer than the search for a puzzle.
+    # A value is tried before it is excluded. docs/solvers.md has the measurements.
     "cp-sat-fast": (
         "cp-sat:workers=1,encoding=bool,presolve=off,cp_model_probing_level=0,initial_polarity=POLARITY_TRUE,"
         "linearization_level=0,symmetry_level=0,use_sat_inprocessing=false"
     ),
-    # For grids of 25 values, which take seconds: two searches that restart in ways of their own, no linear relaxation,
-    # and more of what was learnt is kept than by default. docs/solvers.md has the figures.
+    # For 25×25 grids, which take seconds: two searches with different restarts, no linear relaxation, and more
+    # learnt clauses kept than by default. docs/solvers.md has the measurements.
     "cp-sat-large": "cp-sat:workers=2,encoding=bool,linearization_level=0,clause_cleanup_target=10000",
-    # A Boolean a value and a set of values; no linear relaxation, as clauses say it all. See docs/formulations.md.
+    # One Boolean per value and per set of values. Clauses state everything, so a linear relaxation adds nothing.
+    # See docs/formulations.md.
     "cp-sat-cages": "cp-sat:workers=1,encoding=bool,cages=sets,linearization_level=0",
 }
 ALL = "@all"
 GROUPS: dict[str, tuple[str, ...]] = {
     "@default": ("cp-sat", "cp-min-size", "scip", "cbc"),
     "@core": ("cp-sat", "cp-default", "cp-simple", "cp-min-size", "scip", "cbc", "pulp-cbc", "backtracking"),
-    # The notebook's comparison: three presets of the CP solver, CP-SAT, and the linear solver's engines.
+    # The original comparison: three presets of the CP solver, CP-SAT, and the engines of the linear solver.
     "@original": ("cp-default", "cp-simple", "cp-min-size", "cp-sat", "scip", "clp", "glop", "cbc", "bop", "sat-mip"),
-    # One of each way to solve: lazy clauses, CP, MIP, LP, SAT, exact cover, SMT, ASP, and two for the blackboard.
+    # One backend per paradigm: lazy clause generation, CP, MIP, LP, SAT, exact cover, SMT, ASP, and two for teaching.
     "@paradigms": (
         *("cp-sat", "cp-min-size", "scip", "glop", "cadical", "exact-cover", "z3", "clingo"),
         *("propagation", "backtracking"),
     ),
-    # Integers with sums, and a binary a cell and value with a sum a cage; then either with the cages as sets.
+    # Integers and 0/1 variables with cages as sums; then both with cages as sets.
     "@killer": ("cp-sat", "scip", "cp-sat-cages", "highs:cages=sets"),
-    ALL: (),  # what is installed here
+    ALL: (),  # every installed backend, see `members`
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """A backend and the value of every parameter it has. ``text`` is the shortest way to type it."""
+    """A backend with a value for each of its parameters.
+
+    Parameters
+    ----------
+    backend
+        The backend's name.
+    settings
+        The value of every parameter in the backend's ``PARAMETERS``, and of those of its library that are set.
+    text
+        The shortest form to type, without default values. Equal configurations have equal texts.
+    """
 
     backend: str
     settings: Settings
@@ -60,12 +71,28 @@ class Configuration:
 
     @property
     def threads(self) -> int:
-        """How many cores one solve keeps busy."""
+        """The number of threads, and therefore of cores, of one solve."""
         return int(self.settings.get("workers", 1))
 
 
 def configurations(words: list[str]) -> list[Configuration]:
-    """Read what a user typed after ``-s``, groups and sweeps spread out, each configuration once."""
+    """Read configurations, groups and sweeps.
+
+    Parameters
+    ----------
+    words
+        The values of the option ``-s``.
+
+    Returns
+    -------
+    list[Configuration]
+        Groups and sweeps expanded, without duplicates, in the order of the words.
+
+    Raises
+    ------
+    ConfigurationError
+        A name is unknown or a value is invalid.
+    """
     found: dict[str, Configuration] = {}
     for word in words:
         for configuration in _spread(word):
@@ -74,20 +101,26 @@ def configurations(words: list[str]) -> list[Configuration]:
 
 
 def configuration(word: str) -> Configuration:
-    """Read one configuration that is neither a group nor a sweep."""
+    """Read a single configuration.
+
+    Raises
+    ------
+    ConfigurationError
+        A name is unknown or a value is invalid, or the word expands to several configurations.
+    """
     found = list(_spread(word))
     if len(found) != 1:
-        raise ConfigurationError(f"{word!r} stands for {len(found)} configurations, expected one")
+        raise ConfigurationError(f"{word!r} expands to {len(found)} configurations, expected one")
     return found[0]
 
 
 def members(group: str) -> tuple[str, ...]:
-    """The words that a group stands for; ``@all`` is every backend whose library is installed here."""
+    """Return the members of a group; those of ``@all`` are the installed backends."""
     return tuple(name for name in all_backends() if version(name)) if group == ALL else GROUPS[group]
 
 
 def expanded(text: str) -> str:
-    """A preset in full; anything else as it is."""
+    """Return the full text of a preset, and any other text unchanged."""
     return PRESETS.get(text, text)
 
 
@@ -95,7 +128,7 @@ def _spread(word: str) -> Iterator[Configuration]:
     word = word.strip()
     if word.startswith("@"):
         if word not in GROUPS:
-            raise ConfigurationError(f"no group is called {word!r}; there are: {', '.join(GROUPS)}")
+            raise ConfigurationError(f"unknown group {word!r}, expected one of {', '.join(GROUPS)}")
         for member in members(word):
             yield from _spread(member)
         return
@@ -113,7 +146,7 @@ def _spread(word: str) -> Iterator[Configuration]:
 
 
 def _parameters(word: str, backend: str, given: Mapping[str, str]) -> dict[str, Parameter]:
-    """Every parameter of the backend, and those given that its library names."""
+    """Return the parameters that the backend lists, and those of its library that the user sets."""
     try:
         entry(backend)
     except ConfigurationError as error:
@@ -126,8 +159,8 @@ def _parameters(word: str, backend: str, given: Mapping[str, str]) -> dict[str, 
         parameter = named(name)
         if parameter is None:
             known = ", ".join(module.PARAMETERS) or "none"
-            more = ", and what its library names" if hasattr(module, "parameter") else ""
-            raise ConfigurationError(f"{word!r}: {backend} has no parameter {name!r}; it has: {known}{more}")
+            more = ", and the parameters of its library" if hasattr(module, "parameter") else ""
+            raise ConfigurationError(f"{word!r}: {backend} has no parameter {name!r}; its parameters: {known}{more}")
         found[name] = parameter
     return found
 
@@ -139,7 +172,7 @@ def _assignments(word: str, text: str) -> dict[str, str]:
         if not name or not value:
             raise ConfigurationError(f"{word!r}: found {part!r}, expected name=value")
         if name in found:
-            raise ConfigurationError(f"{word!r}: {name} is given twice")
+            raise ConfigurationError(f"{word!r}: {name} is set twice, expected it once")
         found[name] = value
     return found
 
@@ -160,7 +193,7 @@ def _values(word: str, name: str, parameter: Parameter, given: str | None) -> li
 
 
 def _number(word: str, name: str, parameter: Parameter, given: str) -> int:
-    # Ten digits at most: `int` itself takes more than people mean by a number, and refuses some in its own words.
+    # At most ten digits: `int` accepts other notations as well, and rejects very long numbers with its own message.
     number = int(given) if re.fullmatch(r"-?[0-9]{1,10}", given) else None
     if number is None or not parameter.least <= number <= parameter.most:
         bounds = f"from {parameter.least} to {parameter.most}"
@@ -170,17 +203,19 @@ def _number(word: str, name: str, parameter: Parameter, given: str) -> int:
 
 def _matching(word: str, name: str, parameter: Parameter, given: str) -> str:
     if not re.fullmatch(parameter.pattern, given, re.ASCII):
-        raise ConfigurationError(f"{word!r}: {name} is {given!r}, expected something like {parameter.default or 'a+b'}")
+        raise ConfigurationError(
+            f"{word!r}: {name} is {given!r}, expected a value such as {parameter.default or 'a+b'}"
+        )
     return given
 
 
 def _text(backend: str, settings: Settings, parameters: Mapping[str, Parameter]) -> str:
     defaults = {name: parameter.default for name, parameter in parameters.items() if name in settings}
-    spelled = {name: str(value) for name, value in settings.items()}
+    values = {name: str(value) for name, value in settings.items()}
     for preset, full in PRESETS.items():
         name, _, rest = full.partition(":")
         own = {name: str(parameter.default) for name, parameter in load(backend).PARAMETERS.items()}
-        if name == backend and spelled == own | _assignments(full, rest):
+        if name == backend and values == own | _assignments(full, rest):
             return preset
-    told = [f"{name}={value}" for name, value in settings.items() if value != defaults[name]]
-    return backend + (":" + ",".join(told) if told else "")
+    changed = [f"{name}={value}" for name, value in settings.items() if value != defaults[name]]
+    return backend + (":" + ",".join(changed) if changed else "")

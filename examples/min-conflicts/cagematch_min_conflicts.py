@@ -1,7 +1,8 @@
-"""Local search: give every variable some value, then mend one broken constraint after another.
+"""Local search: assign a random value to every variable, then repair one violated constraint after another.
 
-Documentation: Minton et al., "Minimizing conflicts: a heuristic repair method" (1992). It may find a solution and never
-finds that there is none; small grids are its size.
+The method may find a solution but never proves that there is none. It is suitable for small grids.
+
+Source: Minton et al., "Minimizing conflicts: a heuristic repair method" (1992).
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from cagematch.problems.outcome import Task
 from cagematch.problems.problem import Problem, Rules
 from cagematch.workers.backends.contract import OUT_OF_TIME, SOLVED, Found, Order, Parameter, Settings, Size
 
-HANDLES = get_args(Constraint)  # it asks a constraint only whether it holds
+HANDLES = get_args(Constraint)  # every type, as only `holds` is called
 TASKS = (Task.SOLVE,)
 STATUS = {"solution": SOLVED, "limit": OUT_OF_TIME}
 PARAMETERS = {
-    "noise": Parameter(10, least=0, most=100, help="steps in a hundred that take any value"),
-    "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's"),
+    "noise": Parameter(10, least=0, most=100, help="percentage of steps that choose a random value"),
+    "seed": Parameter(-1, least=-1, help="random seed; -1 uses the seed of the batch"),
 }
 
 
@@ -43,10 +44,10 @@ def search(model: tuple[Problem, random.Random, int], limit_s: float) -> Found:
     deadline = time.monotonic() + limit_s
     assignment = [dice.choice(values) for values in problem.values]
     steps = 0
-    while broken := [c for c in problem.constraints if not c.holds(assignment)]:
+    while violated := [c for c in problem.constraints if not c.holds(assignment)]:
         if time.monotonic() > deadline:
             return Found("limit", None, {"steps": steps})
-        variable = dice.choice(dice.choice(broken).scope)
+        variable = dice.choice(dice.choice(violated).scope)
         values = list(problem.values[variable])
         dice.shuffle(values)
         if dice.randrange(100) >= noise:

@@ -1,4 +1,4 @@
-"""What the tasks beyond solving come to"""
+"""Results of the tasks unique, count and repair"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_A_BATCH = ("run", "shard", "batch_puzzle", "batch_set", "batch_configuration"
 
 
 def upgrade() -> None:
-    """Apply. Until now every run was a search for one solution."""
+    """Apply. All earlier runs have the task solve."""
     op.add_column("batch", sa.Column("bound", sa.Integer(), nullable=True))
     for name, kind in COLUMNS:
         op.add_column("run", sa.Column(name, kind, nullable=True))
@@ -30,7 +30,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take back. Batches of other tasks go, as nothing would tell them from those that solve."""
+    """Revert. Delete the batches of other tasks, which the old schema cannot tell apart from the task solve."""
     for table in OF_A_BATCH:
         op.execute(f"DELETE FROM {table} WHERE batch_id IN (SELECT id FROM batch WHERE task <> 'solve')")  # noqa: S608
     op.execute("DELETE FROM batch WHERE task <> 'solve'")

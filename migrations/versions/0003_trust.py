@@ -1,4 +1,4 @@
-"""What makes a time trusted, and a batch done again: shifts, permutations, priorities, where a batch comes from"""
+"""Shifts with the conditions of their hosts; permutations, priorities and repeated batches"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("taken", "permuted", "priority", "again")
 
 
 def upgrade() -> None:
-    """Apply. Of earlier runs nobody knows what their hosts were like meanwhile."""
+    """Apply. Earlier runs have no shift, as the conditions of their hosts were not recorded."""
     op.add_column("batch", sa.Column("taken", sa.Integer(), nullable=True))
     op.add_column("batch", sa.Column("permuted", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("batch", sa.Column("priority", sa.Integer(), nullable=False, server_default="0"))
@@ -36,13 +36,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_shift")),
     )
     op.create_index(op.f("ix_shift_batch_id"), "shift", ["batch_id"])
-    # To see which puzzles no batch is made of any more.
+    # Finds the puzzles that no batch uses.
     op.create_index(op.f("ix_batch_puzzle_puzzle_id"), "batch_puzzle", ["puzzle_id"])
     op.add_column("run", sa.Column("shift_id", sa.Integer(), nullable=True))
 
 
 def downgrade() -> None:
-    """Take back."""
+    """Revert."""
     op.drop_column("run", "shift_id")
     op.drop_index(op.f("ix_batch_puzzle_puzzle_id"), table_name="batch_puzzle")
     op.drop_table("shift")

@@ -1,4 +1,4 @@
-"""A batch's number is given once: what was pruned leaves a gap on SQLite, too"""
+"""Do not reuse the numbers of pruned batches on SQLite"""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ depends_on = None
 
 def upgrade() -> None:
     """Apply."""
-    _make_anew(numbered_once=True)
+    _recreate(numbered_once=True)
 
 
 def downgrade() -> None:
-    """Take back."""
-    _make_anew(numbered_once=False)
+    """Revert."""
+    _recreate(numbered_once=False)
 
 
-def _make_anew(*, numbered_once: bool) -> None:
-    """SQLite cannot alter how a table counts; PostgreSQL counts so by itself."""
+def _recreate(*, numbered_once: bool) -> None:
+    """Recreate the table on SQLite, which cannot alter its numbering. PostgreSQL never reuses numbers."""
     if op.get_context().dialect.name == "sqlite":
-        how = {"sqlite_autoincrement": numbered_once}
-        with op.batch_alter_table("batch", recreate="always", table_kwargs=how):
+        options = {"sqlite_autoincrement": numbered_once}
+        with op.batch_alter_table("batch", recreate="always", table_kwargs=options):
             pass

@@ -12,33 +12,52 @@ from cagematch.problems.problem import Problem, Restore
 
 
 class Kind(Protocol):
-    """What a kind's module provides; one that has symmetries is `Symmetric`, too."""
+    """The module of a kind. A kind whose puzzles have symmetries is also `Symmetric`.
+
+    Every function except ``parse`` takes a canonical text, as ``parse`` returns it.
+    """
 
     def parse(self, text: str) -> str:
-        """Return the canonical text of a puzzle written any way the kind allows; else PuzzleError."""
+        """Return the canonical text of a puzzle in any notation that the kind accepts.
+
+        Equal puzzles have equal canonical texts, and a canonical text parses to itself.
+
+        Raises
+        ------
+        PuzzleError
+            The text is invalid; the error has the offset of the fault, if it has a single place.
+        Contradiction
+            Two givens contradict each other; the error has the canonical text.
+        """
 
     def problem(self, text: str) -> Problem:
-        """State the puzzle of a canonical text in constraints."""
+        """Return the puzzle as constraints and givens; puzzles of a shape share one `Rules` object."""
 
     def render(self, text: str, solution: Sequence[int] | None = None) -> str:
-        """Draw the puzzle, or its solution when one is given."""
+        """Return a drawing of the puzzle, or of the given solution."""
 
     def digits(self, text: str, solution: Sequence[int]) -> str:
-        """Write a solution of the puzzle in the kind's compact form."""
+        """Return a solution in the kind's compact text form."""
 
     def assignment(self, text: str, digits: str) -> tuple[int, ...]:
-        """Read back what ``digits`` wrote."""
+        """Return the values that `digits` wrote, one per variable."""
 
     def name(self, text: str, variable: int) -> str:
-        """Name a variable as people do (``r1c5``)."""
+        """Return the name of a variable in messages, such as ``r1c5``."""
 
 
 @runtime_checkable
 class Symmetric(Protocol):
-    """What the module of a kind has besides whose puzzles can be told in many ways that are one puzzle."""
+    """What a kind's module provides in addition if its puzzles have symmetries."""
 
     def permuted(self, text: str, random: Random) -> tuple[str, Restore]:
-        """Another canonical text, drawn at random, and what turns a solution of it into one of the first."""
+        """Return the canonical text of a random equivalent puzzle.
+
+        Returns
+        -------
+        tuple[str, Restore]
+            The text, and a function that maps a solution of it to a solution of the original puzzle.
+        """
 
 
 KINDS: dict[str, Kind] = {
@@ -52,7 +71,13 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_named(name: str) -> Kind:
-    """Look a kind up by name, or say which there are."""
+    """Return the kind with a name.
+
+    Raises
+    ------
+    InputError
+        The name is unknown; the message lists the known ones.
+    """
     if name not in KINDS:
-        raise InputError(f"no kind of puzzle is called {name!r}; there are: {', '.join(KINDS)}")
+        raise InputError(f"unknown kind of puzzle {name!r}, expected one of {', '.join(KINDS)}")
     return KINDS[name]

@@ -1,7 +1,7 @@
-"""The clues of a Sudoku text: their canonical form, and what may be wrong with them.
+"""The clues of a Sudoku text: canonical form and validation.
 
-Values are written 1-9, then A-Z, then 0 for 36 (only there is 0 a value); blanks are ``.`` (canonical), ``*``,
-``_``, ``-`` and, up to n = 9, ``0``.
+Values are written 1-9, then A-Z, then 0 for 36. Blanks are ``.`` (canonical), ``*``, ``_``, ``-`` and, up to n = 9,
+``0``.
 """
 
 from __future__ import annotations
@@ -15,37 +15,55 @@ from cagematch.problems.kinds._shape import SYMBOLS, Shape, place, units
 
 BLANKS = ".*_-"
 NO_SYMBOL = b"?"
-FIELD = 8  # bits a cell
+FIELD = 8  # bits per cell
 
 
 def canonical(body: str, start: int, shape: Shape) -> str:
-    """The canonical text of cells that begin at ``start`` in the text that errors count in."""
+    """Return the canonical text of a grid.
+
+    Parameters
+    ----------
+    body
+        The n × n cells, row by row.
+    start
+        The offset of the cells in the whole text, which the offsets of errors are relative to.
+    shape
+        The shape of the grid.
+
+    Raises
+    ------
+    PuzzleError
+        A symbol is invalid or ambiguous.
+    Contradiction
+        A value appears twice in a unit.
+    """
     tables = _tables(shape)
     cells = body.encode("latin-1", "replace").translate(tables.symbols)
     if NO_SYMBOL in cells:
-        raise _foreign(body, cells.index(NO_SYMBOL), start, shape)
+        raise _unexpected(body, cells.index(NO_SYMBOL), start, shape)
     if tables.letters and cells.strip(b".") and not any(digit in cells for digit in b"1234567890"):
-        raise _doubtful(shape)
-    told = tables.prefix + cells.decode("ascii") + ("" if tables.regular else shape.regions)
-    # The quick look knows rows, columns and boxes; where there is more, each unit is looked at.
-    if (not tables.regular or _repeated(cells, tables)) and (fault := _twice(cells, shape)):
+        raise _ambiguous(shape)
+    text = tables.prefix + cells.decode("ascii") + ("" if tables.regular else shape.regions)
+    # The fast check covers rows, columns and boxes; other units are checked one by one.
+    if (not tables.regular or _repeated(cells, tables)) and (fault := _repetition(cells, shape)):
         cell, why = fault
-        raise Contradiction(why, start + cell, told)
-    return told
+        raise Contradiction(why, start + cell, text)
+    return text
 
 
 def values(body: str, shape: Shape) -> bytes:
-    """One byte a cell of a canonical text: the value, 0 for a blank."""
+    """Return one byte per cell of a canonical text: the value, or 0 for a blank."""
     return body.encode("ascii").translate(_tables(shape).values)
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """What reading needs to know of a shape, worked out once.
+    """Lookup tables of a shape.
 
-    ``planes`` turn the symbols of some values each into a byte with one bit, and all others into 0. Planes end
-    to end, read as one integer, have a field a cell. Shifted by each of ``down`` and added up, a field becomes the
-    sum of the cells above it as far as a box is high, and so on: at the last cell of a unit stands the unit's sum.
+    Each table in ``planes`` translates the symbols of some values to a byte with one bit set, and all others to 0.
+    The translated planes, concatenated and read as one integer, have one field per cell. Shifting the integer by each
+    of ``down`` and adding turns a field into the sum over the cells above it, up to the height of a box. The other
+    shifts work alike, so that the last cell of each unit holds the unit's sum.
     """
 
     prefix: str
@@ -64,9 +82,9 @@ class _Tables:
 
 
 def _repeated(cells: bytes, tables: _Tables) -> bool:
-    """Whether a value stands twice in a unit.
+    """Return whether a value appears twice in a row, column or box.
 
-    A sum of powers of two has as many bits as terms exactly when no two terms are equal.
+    A sum of powers of two has as many one bits as terms if and only if no two terms are equal.
     """
     bands = grid = int.from_bytes(b"".join(map(cells.translate, tables.planes)), "little")
     for step in tables.down:
@@ -74,7 +92,7 @@ def _repeated(cells: bytes, tables: _Tables) -> bool:
     columns = bands
     for step in tables.down_boxes:
         columns += bands << step
-    # A short factor is faster than a sum of shifts, a long one slower.
+    # Multiplication by a short factor is faster than a sum of shifts; by a long one it is slower.
     rows = grid * tables.along & tables.row_ends
     boxes = bands * tables.across_box & tables.box_ends
     columns &= tables.column_ends
@@ -92,7 +110,7 @@ def _tables(shape: Shape) -> _Tables:
     for value, symbol in enumerate(SYMBOLS[:n], 1):
         symbols[ord(symbol)] = symbols[ord(symbol.lower())] = ord(symbol)
         numbers[ord(symbol)] = value
-    # As many values a plane as leave room for a sum over n cells in a field.
+    # A plane has as many values as leave room for a sum over n cells in a field.
     most = FIELD + 1 - n.bit_length()
     planes = tuple(_plane(SYMBOLS[at : min(at + most, n)]) for at in range(0, n, most))
     whole = (1 << FIELD) - 1
@@ -124,21 +142,21 @@ def _alphabet(shape: Shape) -> str:
     return f"1-{n}" if n <= 9 else f"1-9 and A-{SYMBOLS[min(n, 35) - 1]}" + " and 0" * (n == 36)
 
 
-def _foreign(body: str, cell: int, start: int, shape: Shape) -> PuzzleError:
+def _unexpected(body: str, cell: int, start: int, shape: Shape) -> PuzzleError:
     blanks = ". * _ - or 0" if shape.n <= 9 else ". * _ or -"
-    hint = " (0 is a value to some and a blank to others)" if body[cell] == "0" else ""
-    wanted = f"{_alphabet(shape)} or a blank ({blanks})"
-    return PuzzleError(f"{body[cell]!r} where {wanted} was expected{hint}", start + cell)
+    hint = "; 0 is ambiguous, as some files use it for a value and others for a blank" if body[cell] == "0" else ""
+    expected = f"{_alphabet(shape)} or a blank ({blanks})"
+    return PuzzleError(f"found {body[cell]!r}, expected {expected}{hint}", start + cell)
 
 
-def _doubtful(shape: Shape) -> PuzzleError:
-    """A grid of A-Y looks like one of 1-9A-P, and means another puzzle."""
+def _ambiguous(shape: Shape) -> PuzzleError:
+    """A grid written with A-Y is also valid with 1-9 and A-P, but is a different puzzle."""
     grids = f"{shape.n}×{shape.n} grids"
-    return PuzzleError(f"only letters as clues: is A 1 or 10? Write {grids} with {_alphabet(shape)}")
+    return PuzzleError(f"all clues are letters, so that A could be 1 or 10; write {grids} with {_alphabet(shape)}")
 
 
-def _twice(cells: bytes, shape: Shape) -> tuple[int, str] | None:
-    """Find the first value that stands twice in a unit, in the order of rows, columns, boxes and so on, and say so."""
+def _repetition(cells: bytes, shape: Shape) -> tuple[int, str] | None:
+    """Find the first value that appears twice in a unit: return the second cell and a message."""
     numbers: Counter[str] = Counter()
     for role, unit in units(shape):
         numbers[role] += 1
@@ -147,5 +165,5 @@ def _twice(cells: bytes, shape: Shape) -> tuple[int, str] | None:
             first = seen.setdefault(cells[cell], cell)
             if first != cell and cells[cell] != ord("."):
                 both = f"{place(first, shape.n)} and {place(cell, shape.n)}"
-                return cell, f"{chr(cells[cell])} stands twice in {role} {numbers[role]} ({both})"
+                return cell, f"{chr(cells[cell])} appears twice in {role} {numbers[role]} ({both})"
     return None

@@ -1,4 +1,4 @@
-"""Grids drawn with a border between cells that do not belong together, light or heavy."""
+"""Drawings of grids, with light or heavy borders between cells of different groups."""
 
 from __future__ import annotations
 
@@ -8,22 +8,35 @@ NONE, LIGHT, HEAVY = range(3)
 OUTSIDE = -1
 WIDTH = 3
 LEVEL, UPRIGHT = " ─━", " │┃"
-# Where borders meet: at up + 3 × right + 9 × down + 27 × left, each the weight of the border in that direction.
+# The junction of four borders is at index up + 3 × right + 9 × down + 27 × left, where each term is a weight.
 JUNCTIONS = " ╵╹╶└┖╺┕┗╷│╿┌├┞┍┝┡╻╽┃┎┟┠┏┢┣" "╴┘┚─┴┸╼┶┺┐┤┦┬┼╀┮┾╄┒┧┨┰╁╂┲╆╊" "╸┙┛╾┵┹━┷┻┑┥┩┭┽╃┯┿╇┓┪┫┱╅╉┳╈╋"  # fmt: skip
 
 
 def frame(lines: Sequence[str]) -> str:
-    """Draw a border around lines of one width."""
+    """Draw a border around lines of equal width."""
     bar = "─" * (len(lines[0]) + 2)
     return "\n".join([f"┌{bar}┐", *(f"│ {line} │" for line in lines), f"└{bar}┘"])
 
 
-Weight = Callable[[int, int], int]  # of the border between two cells; OUTSIDE is a cell, too
+Weight = Callable[[int, int], int]  # the weight of the border between two cells, either of which may be OUTSIDE
 
 
 def lattice(columns: int, cells: Sequence[str], weight: Weight, notes: Mapping[int, str] | None = None) -> str:
-    """Draw cells row by row, three characters wide. A note stands in the border above its cell.
+    """Draw cells row by row, each three characters wide.
 
+    Parameters
+    ----------
+    columns
+        The number of cells per row.
+    cells
+        The text of each cell.
+    weight
+        Returns the weight of the border between two cells: NONE, LIGHT or HEAVY.
+    notes
+        Texts by cell, drawn in the border above the cell; three characters at most.
+
+    Examples
+    --------
     >>> print(lattice(2, "1.2.", lambda a, b: HEAVY if OUTSIDE in (a, b) else LIGHT if a + b == 1 else NONE, {0: "9"}))
     ┏9━━┯━━━┓
     ┃ 1 │ . ┃

@@ -1,4 +1,4 @@
-"""The regions of a jigsaw text: one symbol a cell, told after the cells."""
+"""The regions of a jigsaw text: one symbol per cell, after the cells."""
 
 from __future__ import annotations
 
@@ -12,11 +12,28 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 def regions_of(text: str, start: int, largest: int) -> str:
-    """The regions in canonical letters; ``start`` is where the cells begin that stand before them."""
+    """Return the region of each cell as a canonical letter.
+
+    Parameters
+    ----------
+    text
+        The whole puzzle text.
+    start
+        The offset of the cells; the regions follow them.
+    largest
+        The largest number of rows.
+
+    Raises
+    ------
+    PuzzleError
+        The length does not fit a grid, or a region does not have n cells.
+    """
     count = len(text) - start
     n = isqrt(count // 2)
     if 2 * n * n != count or not 2 <= n <= largest:
-        raise PuzzleError(f"{count} characters after J:, expected 162: 81 cells, then their 81 regions (or 32, 72 …)")
+        raise PuzzleError(
+            f"found {count} characters after J:, expected the cells and then as many regions: 162, or 32, 50, 72 …"
+        )
     body = text[start + n * n :]
     sizes = Counter(body)
     for symbol, size in sizes.items():
@@ -27,7 +44,7 @@ def regions_of(text: str, start: int, largest: int) -> str:
 
 
 def as_regions(names: Sequence[Hashable]) -> str:
-    """Rename regions A, B, C … (after Z: 0-9) in the order in which they appear.
+    """Rename regions to A, B, C … (after Z: 0-9) in the order in which they appear.
 
     >>> as_regions("22712777")
     'AABCABBB'

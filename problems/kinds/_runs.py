@@ -1,4 +1,4 @@
-"""The board of a Kakuro text: its cells, its clues, and the runs of white cells that they stand before."""
+"""The board of a Kakuro text: its cells, its clues, and its runs of white cells."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from cagematch.problems.errors import PuzzleError
 
 SIZE = re.compile(r"([1-9][0-9]?)[xX]([1-9][0-9]?):", re.ASCII)
 CELL = re.compile(r"[xX]|[1-9.*_0-]|\(([0-9]{0,2})\\([0-9]{0,2})\)", re.ASCII)
-MOST = 9  # values, and so cells of a run
+MOST = 9  # values, and therefore cells in a run
 LEAST_SUM = [size * (size + 1) // 2 for size in range(MOST + 1)]
 MOST_SUM = [size * (2 * MOST - size + 1) // 2 for size in range(MOST + 1)]
 
 
 class Board(NamedTuple):
-    r"""Cells row by row: ``x`` or ``(down\across)`` for a black one, a value or ``.`` for a white one."""
+    r"""Cells row by row: ``x`` or ``(down\across)`` for a black cell, a value or ``.`` for a white one."""
 
     columns: int
     cells: tuple[str, ...]
 
     def clue(self, cell: int, role: str) -> int:
-        """The sum that a black cell tells for the run below it or to its right; 0 for none."""
+        """Return the clue of a black cell for the run to its right (``across``) or below it; 0 without a clue."""
         found = CELL.fullmatch(self.cells[cell])
         return int((found and found[2 if role == "across" else 1]) or 0)
 
 
 class KakuroRun(NamedTuple):
-    """White cells in a line, and what they add up to; 0 where no clue says."""
+    """Adjacent white cells of a line, and their sum; 0 without a clue."""
 
     role: str
     cells: tuple[int, ...]
@@ -37,26 +37,38 @@ class KakuroRun(NamedTuple):
 
 
 def read_board(text: str) -> tuple[Board, list[int]]:
-    """The board, and where each of its cells begins in the text; PuzzleError for what is none."""
+    """Read a board.
+
+    Returns
+    -------
+    tuple[Board, list[int]]
+        The board, and the offset of each of its cells in the text.
+
+    Raises
+    ------
+    PuzzleError
+        The text does not start with a size, a cell is invalid, or the number of cells does not match.
+    """
     size = SIZE.match(text)
     if not size:
-        raise PuzzleError(r"expected rows x columns in front, then the cells: 3x3:x(4\)(6\)(3\).. and so on", 0)
+        example = r"3x3:x(4\)(6\)(\3)..(\7).."
+        raise PuzzleError(f"found {text[:20]!r}, expected rows x columns and then the cells, as in {example}", 0)
     cells, offsets, at = [], [], size.end()
     while found := CELL.match(text, at):
         cells.append(_canonical(found))
         offsets.append(at)
         at = found.end()
     if at < len(text):
-        wanted = r"a white cell (1-9 or a blank) or a black one (x or (down\across))"
-        raise PuzzleError(f"{text[at]!r} where {wanted} was expected", at)
+        expected = r"a white cell (1-9 or a blank) or a black cell (x or (down\across))"
+        raise PuzzleError(f"found {text[at]!r}, expected {expected}", at)
     rows, columns = int(size[1]), int(size[2])
     if len(cells) != rows * columns:
-        raise PuzzleError(f"{len(cells)} cells, expected {rows * columns} for {rows} rows of {columns}")
+        raise PuzzleError(f"found {len(cells)} cells, expected {rows * columns} for {rows} rows of {columns}")
     return Board(columns, tuple(cells)), offsets
 
 
 def runs(board: Board) -> Iterator[KakuroRun]:
-    """Every run of white cells: those across, then those down."""
+    """Yield every run of white cells: first across, then down."""
     count = len(board.cells)
     rows = (range(at, at + board.columns) for at in range(0, count, board.columns))
     columns = (range(column, count, board.columns) for column in range(board.columns))
@@ -70,7 +82,7 @@ def runs(board: Board) -> Iterator[KakuroRun]:
 
 
 def is_white(cell: str) -> bool:
-    """Whether a cell takes a value."""
+    """Return whether a cell is white, that is, has a value."""
     return cell[0] not in "x("
 
 

@@ -1,7 +1,7 @@
-"""The shape of a Sudoku grid: what stands in front of a text, and which cells make up its units.
+"""The shape of a Sudoku grid: the prefix of a text, and the units of the grid.
 
-A grid has n rows and n columns, and boxes of R rows by C columns with R × C = n, or regions of n cells each. Cells are
-numbered row by row from 0; a *unit* is a row, column, box and so on, and holds each of 1 … n once.
+A grid has n rows and n columns, and either boxes of R rows by C columns with R × C = n, or regions of n cells each.
+Cells are numbered row by row from 0. A *unit* is a row, column, box and so on; it contains each of 1 … n exactly once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ PREFIX = re.compile(r"(?:([XWCJ])|([1-9][0-9]?)X([1-9][0-9]?)):", re.IGNORECASE 
 
 
 class Shape(NamedTuple):
-    """Box rows and box columns; the OPTIONS that hold besides; a letter a cell where regions stand for boxes."""
+    """A shape.
+
+    Parameters
+    ----------
+    rows, columns
+        The size of a box in cells.
+    options
+        The letters of the additional units, a subset of OPTIONS.
+    regions
+        One letter per cell in a jigsaw; empty in a grid with boxes.
+    """
 
     rows: int
     columns: int
@@ -31,12 +41,12 @@ class Shape(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Rows of the grid, columns of the grid, and values."""
+        """The number of rows, of columns and of values."""
         return self.rows * self.columns
 
     @property
     def prefix(self) -> str:
-        """What the canonical text starts with; nothing for square boxes without options."""
+        """The prefix of a canonical text; empty for square boxes without options."""
         options = "".join(f"{option}:" for option in self.options)
         if self.regions:
             return f"{options}{JIGSAW}:"
@@ -47,12 +57,23 @@ SQUARE_9 = Shape(3, 3)
 
 
 def shape_of(text: str) -> tuple[Shape, int, int]:
-    """The shape that a text has, and where its cells begin and end; PuzzleError when none fits its length."""
+    """Determine the shape of a text.
+
+    Returns
+    -------
+    tuple[Shape, int, int]
+        The shape, and the offsets where the cells start and end.
+
+    Raises
+    ------
+    PuzzleError
+        The prefix is invalid, or no shape fits the length of the text.
+    """
     if len(text) == 81:
         return SQUARE_9, 0, 81
     if text.startswith("{"):
-        told = 'in JSON lines {"puzzle": "53..7…"}, with "kind" where it is no Sudoku'
-        raise PuzzleError(f"found an object, expected the cells as a text: {told}", 0)
+        form = 'in JSON lines, write {"puzzle": "53..7…"}, with "kind" for other kinds than Sudoku'
+        raise PuzzleError(f"found an object, expected the cells as a string; {form}", 0)
     letters, box, start = _prefixes(text)
     options = "".join(option for option in OPTIONS if option in letters)
     count = len(text) - start
@@ -60,7 +81,7 @@ def shape_of(text: str) -> tuple[Shape, int, int]:
         regions = regions_of(text, start, LARGEST)
         shape = _regular(regions, options) or Shape(1, isqrt(len(regions)), options, regions)
     elif box:
-        shape = _told(*box, count)._replace(options=options)
+        shape = _with_boxes(*box, count)._replace(options=options)
     else:
         shape = _square(count)._replace(options=options)
     _check(shape, text[:start])
@@ -68,7 +89,7 @@ def shape_of(text: str) -> tuple[Shape, int, int]:
 
 
 def units(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Every unit as its role and its cells: rows, then columns, then boxes or regions, then what the options add."""
+    """Yield the role and cells of each unit: rows, columns, boxes or regions, and the units of the options."""
     n, rows, columns, options, regions = shape.n, *shape
     for row in range(n):
         yield "row", tuple(range(row * n, row * n + n))
@@ -90,15 +111,15 @@ def units(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def place(cell: int, n: int) -> str:
-    """``r1c5`` is the fifth cell of the first row."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row."""
     row, column = divmod(cell, n)
     return f"r{row + 1}c{column + 1}"
 
 
-def besides(shape: Shape) -> str:
-    """A line about what the options add, for below a drawing; nothing when there are none."""
+def options_line(shape: Shape) -> str:
+    """Return a line that names the additional units, to follow a drawing; empty without options."""
     added = ", ".join(OPTIONS[option] for option in shape.options)
-    return f"\n{added} hold every value, too" if added else ""
+    return f"\n{added} also contain every value" if added else ""
 
 
 def _block(top: int, left: int, shape: Shape) -> tuple[int, ...]:
@@ -106,26 +127,26 @@ def _block(top: int, left: int, shape: Shape) -> tuple[int, ...]:
 
 
 def _prefixes(text: str) -> tuple[str, tuple[int, int] | None, int]:
-    """The letters in front, the box shape if there is one, and what is left of the text."""
+    """Return the letters of the prefix, its box shape if there is one, and the offset of the cells."""
     letters, box, start = "", None, 0
     while found := PREFIX.match(text, start):
         letter = (found[1] or "").upper()
         if letter in letters if letter else box:
-            raise PuzzleError(f"{found[0]} stands twice in front of the cells", start)
+            raise PuzzleError(f"found {found[0]} twice in the prefix, expected it once", start)
         letters += letter
         box = box if letter else (int(found[2]), int(found[3]))
         start = found.end()
     if box and JIGSAW in letters:
-        raise PuzzleError("a jigsaw (J:) has regions, expected no box shape in front", 0)
+        raise PuzzleError(f"found box shape {box[0]}x{box[1]}: in a jigsaw (J:), expected regions only", 0)
     return letters, box, start
 
 
-def _told(rows: int, columns: int, cells: int) -> Shape:
+def _with_boxes(rows: int, columns: int, cells: int) -> Shape:
     shape = Shape(rows, columns)
     if shape.n > LARGEST:
-        raise PuzzleError(f"boxes of {rows}x{columns} hold {shape.n} values, expected at most {LARGEST}", 0)
+        raise PuzzleError(f"boxes of {rows}x{columns} have {shape.n} values, expected at most {LARGEST}", 0)
     if cells != shape.n**2:
-        raise PuzzleError(f"{cells} cells, expected {shape.n**2} for boxes of {rows}x{columns}")
+        raise PuzzleError(f"found {cells} cells, expected {shape.n**2} for boxes of {rows}x{columns}")
     return shape
 
 
@@ -133,16 +154,16 @@ def _square(cells: int) -> Shape:
     n = isqrt(cells)
     box = isqrt(n)
     boxes = [f"{rows}x{n // rows}:" for rows in range(2, n) if n % rows == 0]
-    told = "1 character" if cells == 1 else f"{cells} characters"
+    found = "found 1 character" if cells == 1 else f"found {cells} characters"
     if n * n != cells or not boxes or n > LARGEST:
-        raise PuzzleError(f"{told}, expected 81 (or 16, 256, 625, 1296)")
+        raise PuzzleError(f"{found}, expected 81 (or 16, 256, 625, 1296)")
     if box * box != n:
-        raise PuzzleError(f"{told}: a {n}×{n} grid needs its box shape in front ({' or '.join(boxes)})")
+        raise PuzzleError(f"{found}, expected a box shape in front of a {n}×{n} grid ({' or '.join(boxes)})")
     return Shape(box, box)
 
 
 def _regular(regions: str, options: str) -> Shape | None:
-    """The boxes that the regions are, if they are boxes: the puzzle must not have two texts."""
+    """Return the shape with boxes that equals the regions, if there is one: a puzzle has one canonical text."""
     n = isqrt(len(regions))
     for shape in (Shape(rows, n // rows, options) for rows in range(1, n + 1) if n % rows == 0):
         if as_regions([cell // n // shape.rows * n + cell % n // shape.columns for cell in range(n * n)]) == regions:
@@ -152,6 +173,6 @@ def _regular(regions: str, options: str) -> Shape | None:
 
 def _check(shape: Shape, prefix: str) -> None:
     if "W" in shape.options and (shape.regions or shape.rows != shape.columns):
-        raise PuzzleError(f"windows (W:) need square boxes, found {prefix!r} in front", 0)
+        raise PuzzleError(f"found prefix {prefix!r}, expected square boxes with windows (W:)", 0)
     if "C" in shape.options and (shape.regions or shape.n % 2 == 0):
-        raise PuzzleError(f"centre dots (C:) need boxes with a centre, found {prefix!r} in front", 0)
+        raise PuzzleError(f"found prefix {prefix!r}, expected boxes with a centre cell with centre dots (C:)", 0)

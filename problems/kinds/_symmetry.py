@@ -1,8 +1,8 @@
-"""The symmetries of a Sudoku grid: what turns a puzzle into another that is as hard to a person, and solves alike.
+"""The symmetries of a Sudoku grid: transformations into an equivalent puzzle.
 
-Values are renamed; rows change places inside their band and bands among each other, columns likewise; the grid is
-reflected in its diagonal. What holds besides boxes leaves fewer of these: diagonals, windows and centre dots the turns
-and reflections of the whole grid, regions the names only.
+In a grid with boxes, values are renamed, rows are permuted within their band, bands are permuted, columns likewise,
+and the grid is transposed. Additional units leave fewer symmetries: diagonals, windows and centre dots
+only rotations and reflections of the whole grid; regions only the renaming of values.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from cagematch.problems.kinds._shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """``cells[i]`` is the cell that comes to stand at i; ``values[v - 1]`` is what value v is called then."""
+    """A symmetry: cell i of the result is cell ``cells[i]`` of the grid, and value v becomes ``values[v - 1]``."""
 
     cells: tuple[int, ...]
     values: tuple[int, ...]
 
     def apply(self, grid: Sequence[int]) -> list[int]:
-        """A grid's values, 0 where a cell is blank, as they stand then."""
+        """Return the transformed grid; 0 is a blank."""
         return [self.values[grid[cell] - 1] if grid[cell] else 0 for cell in self.cells]
 
     def undo(self, grid: Sequence[int]) -> list[int]:
-        """The grid of which `apply` made this one; a value that is none is 0."""
+        """Return the grid that `apply` transforms into this one; an invalid value becomes 0."""
         names = {new: old for old, new in enumerate(self.values, 1)}
         found = [0] * len(grid)
         for at, cell in enumerate(self.cells):
@@ -35,7 +35,7 @@ class Symmetry:
 
 
 def symmetry_of(shape: Shape, random: Random) -> Symmetry:
-    """One of the shape's symmetries, each as likely as any other."""
+    """Return one of the shape's symmetries, drawn uniformly at random."""
     values = list(range(1, shape.n + 1))
     random.shuffle(values)
     return Symmetry(_cells(shape, random), tuple(values))
@@ -56,7 +56,7 @@ def _cells(shape: Shape, random: Random) -> tuple[int, ...]:
 
 
 def _order(size: int, count: int, random: Random) -> list[int]:
-    """Lines in a new order: ``count`` bands of ``size`` lines each stay together."""
+    """Return the lines in a random order that keeps ``count`` bands of ``size`` lines together."""
     bands = [list(range(band * size, band * size + size)) for band in range(count)]
     random.shuffle(bands)
     for band in bands:

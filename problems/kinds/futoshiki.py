@@ -1,8 +1,8 @@
-"""Futoshiki: a Latin square with signs between neighbours that say which of the two is less.
+"""Futoshiki: a Latin square with inequality signs between neighbouring cells.
 
-Text form: n × n cells row by row, n from 2 to 9. Each is a value or a blank, then the sign to its right if there is one
-(``<`` or ``>``), then the sign below it (``^``: less than the cell below; ``v``: more). In ``.<..v.v.2...`` the first
-cell is less than the second, and the third more than the one below it, which is 2.
+Text form: n × n cells row by row, n from 2 to 9. A cell is a value or a blank. It may be followed by the sign to its
+right (``<`` or ``>``) and by the sign below it (``^``: less than the cell below; ``v``: greater). In
+``.<..v.v.2...`` the first cell is less than the second, and the third is greater than the cell below it, which is 2.
 """
 
 from __future__ import annotations
@@ -20,11 +20,17 @@ from cagematch.problems.kinds._shape import Shape, place, units
 from cagematch.problems.problem import Problem, Rules
 
 CELL = re.compile(r"([1-9.*_0-])(?:([<>])([v^])?|([v^])([<>])?)?", re.ASCII)
-Signs = tuple[tuple[str, str], ...]  # of each cell, to its right and below it
+Signs = tuple[tuple[str, str], ...]  # for each cell, the signs to its right and below it
 
 
 def parse(text: str) -> str:
-    """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
+    """Return the canonical text.
+
+    Raises
+    ------
+    PuzzleError
+        A cell, a sign or the number of cells is invalid, or a value appears twice in a row or column.
+    """
     cells, signs, offsets = "", [], []
     at = 0
     while found := CELL.match(text, at):
@@ -33,13 +39,13 @@ def parse(text: str) -> str:
         offsets.append(at)
         at = found.end()
     if at < len(text):
-        raise PuzzleError(f"{text[at]!r} where a cell (1-9 or a blank) and its signs < > v ^ were expected", at)
+        raise PuzzleError(f"found {text[at]!r}, expected a cell (1-9 or a blank) and its signs (< > v ^)", at)
     n = isqrt(len(cells))
     if n * n != len(cells) or not 2 <= n <= 9:
-        raise PuzzleError(f"{len(cells)} cells, expected a square number of them (4, 9, 16, … 81)")
+        raise PuzzleError(f"found {len(cells)} cells, expected a square number (4, 9, 16, … 81)")
     for cell, (right, below) in enumerate(signs):
         if (right and cell % n == n - 1) or (below and cell // n == n - 1):
-            raise PuzzleError(f"a sign at the edge: {place(cell, n)} has no neighbour there", offsets[cell] + 1)
+            raise PuzzleError(f"found a sign at the edge: {place(cell, n)} has no neighbour there", offsets[cell] + 1)
     try:
         cells = latin.parse(cells)
     except PuzzleError as error:
@@ -48,7 +54,7 @@ def parse(text: str) -> str:
 
 
 def problem(text: str) -> Problem:
-    """State the rules as those of a Latin square, and one Less a sign."""
+    """State the rules of a Latin square, and one Less per sign."""
     cells, signs = _read(text)
     return Problem(_rules(signs), latin.problem(cells).givens)
 
@@ -77,24 +83,24 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
 
 
 def digits(text: str, solution: Sequence[int]) -> str:
-    """Write a solution as the kind `sudoku` does."""
+    """Return a solution in the compact form of the kind `sudoku`."""
     return sudoku.digits(text, solution)
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:
-    """Read back what ``digits`` wrote."""
+    """Return the values that `digits` wrote."""
     return sudoku.assignment(text, digits)
 
 
 def name(text: str, variable: int) -> str:
-    """``r1c5`` is the fifth cell of the first row."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row."""
     return place(variable, isqrt(len(_read(text)[0])))
 
 
 def _read(text: str) -> tuple[str, Signs]:
-    """The cells and the signs of a canonical text."""
+    """Return the cells and the signs of a canonical text."""
     found = CELL.findall(text)
-    # The fourth group holds the sign below a cell that has none to its right.
+    # The fourth group has the sign below a cell that has no sign to its right.
     return "".join(cell for cell, *_ in found), tuple((right, below or alone) for _, right, below, alone, _ in found)
 
 

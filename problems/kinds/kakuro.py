@@ -1,8 +1,8 @@
-r"""Kakuro: runs of white cells, each with different values from 1 to 9 that add up to the clue before the run.
+r"""Kakuro: runs of white cells with different values from 1 to 9, which add up to the clue before the run.
 
 Text form: rows and columns of the board, ``3x3:``, then its cells row by row. A white cell is a value or a blank.
-A black one is ``x``, or ``(down\across)`` with the sums of the run below it and of the run to its right, either of
-which may be missing: ``3x3:x(4\)(6\)(\3)..(\7)..`` is a board of two runs across and two down.
+A black cell is ``x``, or ``(down\across)`` with the sums of the run below it and of the run to its right; either sum
+may be missing. ``3x3:x(4\)(6\)(\3)..(\7)..`` is a board with two runs across and two down.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ BLACK = "█" * WIDTH
 
 
 def parse(text: str) -> str:
-    """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
+    """Return the canonical text.
+
+    Raises
+    ------
+    PuzzleError
+        The board, a run or a clue is invalid, or a value appears twice in a run.
+    """
     board, offsets = read_board(text)
     found = list(runs(board))
     if not found:
-        raise PuzzleError("no white cell, expected one at least")
+        raise PuzzleError("found no white cell, expected at least one")
     for run in found:
         if fault := _fault(board, run):
             raise PuzzleError(fault, offsets[run.cells[0]])
@@ -40,7 +46,7 @@ def parse(text: str) -> str:
 
 
 def problem(text: str) -> Problem:
-    """State the rules as an AllDifferent a run, and a Sum where its clue is known; variables are the white cells."""
+    """State an AllDifferent per run, and a Sum if its clue is known; the variables are the white cells."""
     board = read_board(text)[0]
     given = (board.cells[cell] for cell in _whites(board))
     blank = tuple("." if is_white(cell) else cell for cell in board.cells)
@@ -49,7 +55,7 @@ def problem(text: str) -> Problem:
 
 
 def render(text: str, solution: Sequence[int] | None = None) -> str:
-    r"""Draw the board; black cells are filled, or have their clues.
+    r"""Draw the board; black cells are filled or show their clues.
 
     >>> print(render(r"3x3:x(4\)(6\)(\3)..(\7).."))
     ┌───────────────────┐
@@ -60,22 +66,22 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
     """
     board = read_board(text)[0]
     values = dict(zip(_whites(board), (str(value) for value in solution or ()), strict=False))
-    cells = [_drawn(values.get(cell, told)) for cell, told in enumerate(board.cells)]
+    cells = [_drawn(values.get(cell, symbol)) for cell, symbol in enumerate(board.cells)]
     return frame([" ".join(cells[at : at + board.columns]) for at in range(0, len(cells), board.columns)])
 
 
 def digits(text: str, solution: Sequence[int]) -> str:  # noqa: ARG001 - other kinds need the puzzle
-    """Write the values of the white cells, row by row; ``?`` stands for a value that is none."""
+    """Return the values of the white cells, row by row; an invalid value becomes ``?``."""
     return "".join(str(value) if 0 < value <= MOST else "?" for value in solution)
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:  # noqa: ARG001 - other kinds need the puzzle
-    """Read back what ``digits`` wrote; 0 where it wrote ``?``."""
+    """Return the values that `digits` wrote; ``?`` becomes 0."""
     return tuple("?123456789".find(symbol) for symbol in digits)
 
 
 def name(text: str, variable: int) -> str:
-    """``r1c5`` is the fifth cell of the first row, black ones counted."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row, black cells included."""
     board = read_board(text)[0]
     return _place(_whites(board)[variable], board)
 
@@ -83,13 +89,13 @@ def name(text: str, variable: int) -> str:
 def _fault(board: Board, run: KakuroRun) -> str | None:
     size, where = len(run.cells), f"the run {run.role} from {_place(run.cells[0], board)}"
     if size > MOST:
-        return f"{where} has {size} cells, which cannot hold different values from 1 to {MOST}"
+        return f"{where} has {size} cells, expected at most {MOST}, as their values differ"
     if run.total and not LEAST_SUM[size] <= run.total <= MOST_SUM[size]:
-        possible = f"expected {LEAST_SUM[size]} to {MOST_SUM[size]}"
-        return f"{where} has {size} cell{'s' * (size > 1)}, whose sum cannot be {run.total}, {possible}"
+        cells = f"{size} cell{'s' * (size > 1)}"
+        return f"{where} has sum {run.total}, expected {LEAST_SUM[size]} to {MOST_SUM[size]} for {cells}"
     given = [board.cells[cell] for cell in run.cells if board.cells[cell] != "."]
-    twice = next((value for value in given if given.count(value) > 1), None)
-    return f"{twice} stands twice in {where}" if twice else None
+    repeated = next((value for value in given if given.count(value) > 1), None)
+    return f"{repeated} appears twice in {where}" if repeated else None
 
 
 def _drawn(cell: str) -> str:
@@ -101,7 +107,7 @@ def _place(cell: int, board: Board) -> str:
 
 
 def _whites(board: Board) -> list[int]:
-    return [cell for cell, told in enumerate(board.cells) if is_white(told)]
+    return [cell for cell, symbol in enumerate(board.cells) if is_white(symbol)]
 
 
 @lru_cache(maxsize=64)

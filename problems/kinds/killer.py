@@ -1,18 +1,18 @@
 """Killer Sudoku: a Sudoku with cages, whose values are pairwise different and add up to the cage's sum.
 
-Text form: a JSON object in one line. Rows and columns count from 0; keys that are not named here are passed over.
+Text form: a JSON object in one line. Rows and columns are numbered from 0. Unknown keys are ignored.
 
 =============  ======================================================================================
-``cages``      ``[{"cells": [[0, 0], [0, 1]], "sum": 15}, …]``. The sum is 0 where it is unknown. Cages
-               may overlap, and leave cells free
-``repeats``    ``true`` lets a value stand twice in a cage, as some published models do for want of a rule
-``grid``       a text of the kind `sudoku`, for givens, box shape, diagonals or regions. In its stead:
+``cages``      ``[{"cells": [[0, 0], [0, 1]], "sum": 15}, …]``. A sum of 0 is unknown. Cages may overlap
+               and need not cover the grid
+``repeats``    ``true`` allows a value twice in a cage, as some published models do
+``grid``       a text of the kind `sudoku`, for givens, box shape, diagonals or regions. Alternatively:
                ``n`` or ``box`` (``[rows, columns]``), ``diagonal`` (``true``) and ``givens`` (the cells
-               in one string, or a list of rows; a row may have numbers and dots between blanks)
+               in one string, or a list of rows; a row may be numbers and dots separated by spaces)
 =============  ======================================================================================
 
-The canonical text has ``cages`` (cells and cages ascending, each cage once), ``grid`` where it is not an empty 9×9 one,
-and ``repeats`` where it is true.
+The canonical text has ``cages`` (cells and cages in ascending order, without duplicates), ``grid`` unless it is an
+empty 9×9 grid, and ``repeats`` if it is true.
 """
 
 from __future__ import annotations
@@ -28,23 +28,29 @@ from cagematch.problems.kinds import sudoku
 from cagematch.problems.kinds._cages import Cage, as_json, cages_of, read_object
 from cagematch.problems.kinds._drawing import HEAVY, LIGHT, NONE, OUTSIDE, lattice
 from cagematch.problems.kinds._givens import grid_of
-from cagematch.problems.kinds._shape import Shape, besides, shape_of, units
+from cagematch.problems.kinds._shape import Shape, options_line, shape_of, units
 from cagematch.problems.problem import Problem, Rules
 
 EMPTY = "." * 81
 
 
 def parse(text: str) -> str:
-    """Return the canonical text; raise PuzzleError where there is no JSON, or a cage is none."""
-    told = read_object(text)
-    if told.get("kind") not in (None, "killer"):
-        raise PuzzleError(f"a puzzle of kind {told['kind']!r}, expected 'killer'")
-    grid = grid_of(told)
-    repeats = told.get("repeats") or False
+    """Return the canonical text.
+
+    Raises
+    ------
+    PuzzleError
+        The text is not a JSON object, or its grid or a cage is invalid.
+    """
+    fields = read_object(text)
+    if fields.get("kind") not in (None, "killer"):
+        raise PuzzleError(f"\"kind\" is {fields['kind']!r}, expected 'killer'")
+    grid = grid_of(fields)
+    repeats = fields.get("repeats") or False
     if repeats not in (True, False):
         raise PuzzleError(f'"repeats" is {repeats!r}, expected true or false')
     n = shape_of(grid)[0].n
-    canonical: dict[str, Any] = {"cages": as_json(cages_of(told, n, repeats=repeats), n)}
+    canonical: dict[str, Any] = {"cages": as_json(cages_of(fields, n, repeats=repeats), n)}
     if grid != EMPTY:
         canonical["grid"] = grid
     if repeats:
@@ -53,14 +59,14 @@ def parse(text: str) -> str:
 
 
 def problem(text: str) -> Problem:
-    """State the rules of the grid, and for each cage a Sum, if it is known, and an AllDifferent."""
+    """State the rules of the grid, and for each cage an AllDifferent and, if its sum is known, a Sum."""
     grid, cages, repeats = _read(text)
     plain = sudoku.problem(grid)
     return Problem(_rules(plain.rules, cages, repeats), plain.givens)
 
 
 def render(text: str, solution: Sequence[int] | None = None) -> str:
-    """Draw boxes in heavy lines, cages in light ones, with each sum above the cage's first cell.
+    """Draw boxes with heavy lines and cages with light lines; each sum is above the cage's first cell.
 
     >>> print(render(parse('{"n": 4, "cages": [{"cells": [[0, 0], [0, 1], [1, 1]], "sum": 7}]}')))
     ┏7━━━━━━┳━━━━━━━┓
@@ -84,30 +90,30 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
 
     body = grid[start:end] if solution is None else digits(text, solution)
     sums = {cage.cells[0]: str(cage.total or "?") for cage in reversed(cages)}
-    return lattice(shape.n, body, weight, sums) + besides(shape)
+    return lattice(shape.n, body, weight, sums) + options_line(shape)
 
 
 def digits(text: str, solution: Sequence[int]) -> str:
-    """Write a solution as the kind `sudoku` does."""
+    """Return a solution in the compact form of the kind `sudoku`."""
     return sudoku.digits(text, solution)
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:
-    """Read back what ``digits`` wrote."""
+    """Return the values that `digits` wrote."""
     return sudoku.assignment(text, digits)
 
 
 def name(text: str, variable: int) -> str:
-    """``r1c5`` is the fifth cell of the first row."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row."""
     return sudoku.name(_read(text)[0], variable)
 
 
 def _read(text: str) -> tuple[str, tuple[Cage, ...], bool]:
-    """The grid, the cages and whether values may repeat, of a canonical text."""
-    told = json.loads(text)
-    grid, repeats = told.get("grid", EMPTY), told.get("repeats", False)
+    """Read a canonical text: the grid, the cages and whether values may repeat."""
+    fields = json.loads(text)
+    grid, repeats = fields.get("grid", EMPTY), fields.get("repeats", False)
     n = shape_of(grid)[0].n
-    cages = (Cage(tuple(row * n + column for row, column in cage["cells"]), cage["sum"]) for cage in told["cages"])
+    cages = (Cage(tuple(row * n + column for row, column in cage["cells"]), cage["sum"]) for cage in fields["cages"])
     return grid, tuple(cages), repeats
 
 
@@ -125,7 +131,7 @@ def _constraints(cages: tuple[Cage, ...], repeats: bool) -> Iterator[Constraint]
 
 
 def _membership(shape: Shape, cages: tuple[Cage, ...]) -> tuple[list[int], list[set[int]]]:
-    """For each cell its box or region, and its cages."""
+    """For each cell, the number of its box or region, and the numbers of its cages."""
     boxes, caged = [0] * shape.n**2, [set[int]() for _ in range(shape.n**2)]
     for number, (role, cells) in enumerate(units(shape)):
         for cell in cells if role in ("box", "region") else ():

@@ -1,6 +1,6 @@
-"""Latin squares to complete (quasigroup completion): each row and each column of n × n holds 1 … n once.
+"""Latin squares to complete (quasigroup completion): each row and each column contains 1 … n exactly once.
 
-Text form: n × n characters row by row, as `cagematch.problems.kinds._clues` has them; n is from 2 to 36.
+Text form: n × n characters row by row, see `cagematch.problems.kinds._clues`; n is from 2 to 36.
 """
 
 from __future__ import annotations
@@ -18,10 +18,18 @@ from cagematch.problems.problem import Problem, Rules
 
 
 def parse(text: str) -> str:
-    """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
+    """Return the canonical text.
+
+    Raises
+    ------
+    PuzzleError
+        The length is not a square number, or a symbol is invalid.
+    Contradiction
+        A value appears twice in a row or column.
+    """
     n = isqrt(len(text))
     if n * n != len(text) or not 2 <= n <= LARGEST:
-        raise PuzzleError(f"{len(text)} characters, expected a square number of them (4, 9, 16, 25, … 1296)")
+        raise PuzzleError(f"length is {len(text)}, expected a square number (4, 9, 16, 25, … 1296)")
     shape = _shape(text)
     try:
         return _clues.canonical(text, 0, shape).removeprefix(shape.prefix)
@@ -30,7 +38,7 @@ def parse(text: str) -> str:
 
 
 def problem(text: str) -> Problem:
-    """State the rules as one AllDifferent a row and a column, and the clues as givens."""
+    """State the rules as one AllDifferent per row and column, and the clues as givens."""
     cells = _clues.values(text, _shape(text))
     return Problem(_rules(_shape(text)), tuple((cell, value) for cell, value in enumerate(cells) if value))
 
@@ -51,22 +59,22 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
 
 
 def digits(text: str, solution: Sequence[int]) -> str:
-    """Write a solution as the kind `sudoku` does."""
+    """Return a solution in the compact form of the kind `sudoku`."""
     return sudoku.digits(text, solution)
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:
-    """Read back what ``digits`` wrote."""
+    """Return the values that `digits` wrote."""
     return sudoku.assignment(text, digits)
 
 
 def name(text: str, variable: int) -> str:
-    """``r1c5`` is the fifth cell of the first row."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row."""
     return place(variable, _shape(text).n)
 
 
 def _shape(text: str) -> Shape:
-    """A grid whose boxes are its rows, so that they ask for nothing more."""
+    """Return a grid whose boxes are its rows, so that the boxes add no constraint."""
     return Shape(1, isqrt(len(text)))
 
 

@@ -1,10 +1,10 @@
-"""N queens on a board of n × n, none of which attacks another.
+"""N queens on an n × n board, no two of which attack each other.
 
-Text form: the number of queens, ``8``. The puzzle has 2 solutions for 4 queens, 92 for 8, and none for 2 and 3
+Text form: the number of queens, ``8``. There are 2 solutions for 4 queens, 92 for 8, and none for 2 and 3
 (sequence A000170 of the OEIS).
 
-Each row has a variable with the column of its queen, and two that say the same column in other words: as the rising and
-as the falling diagonal on which the queen stands. Columns differ, and so do diagonals of either direction.
+Each row has three variables: the column of its queen, and the rising and the falling diagonal of that square. Two sums
+link the diagonals to the column. All columns differ, all rising diagonals differ, and all falling diagonals differ.
 """
 
 from __future__ import annotations
@@ -23,20 +23,26 @@ WORDS = ("", " rising", " falling")
 
 
 def parse(text: str) -> str:
-    """Return the number without leading zeros or blanks; raise PuzzleError when it is none."""
+    """Return the number without leading zeros and spaces.
+
+    Raises
+    ------
+    PuzzleError
+        The text is not a number from 1 to 99.
+    """
     found = re.fullmatch(r"\s*0*([1-9][0-9]?)\s*", text, re.ASCII)
     if not found:
-        raise PuzzleError(f"{text[:20]!r}, expected a number of queens from 1 to {LARGEST}", 0)
+        raise PuzzleError(f"found {text[:20]!r}, expected a number of queens from 1 to {LARGEST}", 0)
     return found[1]
 
 
 def problem(text: str) -> Problem:
-    """State the rules; a puzzle of queens has no clues."""
+    """State the rules; the puzzle has no givens."""
     return Problem(_rules(int(text)))
 
 
 def render(text: str, solution: Sequence[int] | None = None) -> str:
-    """Draw the board, with the queens of a solution.
+    """Draw the board, and the queens of a solution.
 
     >>> print(render("4", assignment("4", "2.4.1.3")))
     ┌─────────┐
@@ -52,19 +58,19 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
 
 
 def digits(text: str, solution: Sequence[int]) -> str:  # noqa: ARG001 - other kinds need the puzzle
-    """Write the queens' columns from the first row to the last, with dots between."""
+    """Return the queens' columns from the first row to the last, separated by dots."""
     return ".".join(map(str, solution[::3]))
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:
-    """Read back what ``digits`` wrote, and tell the diagonals."""
+    """Return the columns that `digits` wrote, each with its two diagonals."""
     n = int(text)
     columns = [int(column) for column in digits.split(".")]
     return tuple(v for row, q in enumerate(columns) for v in (q, _rising(n, row) - q, _falling(n, row) - q))
 
 
 def name(text: str, variable: int) -> str:  # noqa: ARG001 - other kinds need the puzzle
-    """``r3`` is the column of the queen in the third row, ``r3 rising`` her diagonal."""
+    """Return the name of a variable: ``r3`` is the column of the third row's queen, ``r3 rising`` its diagonal."""
     return f"r{variable // 3 + 1}{WORDS[variable % 3]}"
 
 

@@ -1,16 +1,16 @@
-"""Sudoku of any box shape, with diagonals, windows or centre dots besides, or with regions instead of boxes.
+"""Sudoku with boxes of any shape or with irregular regions, and optionally diagonals, windows or centre dots.
 
-Text form: n × n characters row by row, as `cagematch.problems.kinds._clues` has them. Where n is a square the boxes are
-square unless a prefix says otherwise; elsewhere the prefix is needed, as no box shape follows from n = 6:
-``2x3:`` has 2 rows and 3 columns a box. Other prefixes, in any order (canonical is this one), say what holds besides:
+Text form: n × n characters row by row, see `cagematch.problems.kinds._clues`. If n is a square number, boxes are square
+by default. Otherwise a prefix with the box shape is required: ``2x3:`` means boxes of 2 rows and 3 columns.
+Other prefixes add constraints. They may be in any order; the canonical order is:
 
 ==========  ==========================================================================================
-``X:``      each diagonal holds every value (Sudoku X)
-``W:``      so does each window, a block as large as a box and inside the outermost cells (windoku)
-``C:``      so do the centres of the boxes, together
-``J:``      n × n symbols follow the cells, one a cell: cells with the same symbol are a region (jigsaw). There
-            are no boxes then. Canonical regions are called A, B, C … in the order in which they appear, and a
-            jigsaw whose regions are boxes is the puzzle with those boxes
+``X:``      each diagonal contains every value (Sudoku X)
+``W:``      each window contains every value; windows are blocks of box size off the outer cells (windoku)
+``C:``      the centres of all boxes together contain every value
+``J:``      regions instead of boxes (jigsaw): n × n symbols follow the cells, and cells with the same symbol
+            are a region. Canonical regions are named A, B, C … in order of appearance. A jigsaw whose regions
+            are boxes has the canonical text of the puzzle with those boxes
 ==========  ==========================================================================================
 """
 
@@ -23,21 +23,29 @@ from random import Random
 from cagematch.problems.constraints import AllDifferent
 from cagematch.problems.kinds import _clues
 from cagematch.problems.kinds._drawing import LIGHT, NONE, lattice
-from cagematch.problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, besides, place, shape_of, units
+from cagematch.problems.kinds._shape import LARGEST, SQUARE_9, SYMBOLS, Shape, options_line, place, shape_of, units
 from cagematch.problems.kinds._symmetry import symmetry_of
 from cagematch.problems.problem import Problem, Restore, Rules
 
 
 def parse(text: str) -> str:
-    """Return the canonical text; raise PuzzleError with the offset of what is wrong."""
-    if len(text) == 81:  # most puzzles by far; files have a million of them
+    """Return the canonical text.
+
+    Raises
+    ------
+    PuzzleError
+        The prefix, the length or a symbol is invalid.
+    Contradiction
+        A value appears twice in a unit.
+    """
+    if len(text) == 81:  # the fast path: files have a million 9×9 grids
         return _clues.canonical(text, 0, SQUARE_9)
     shape, start, end = shape_of(text)
     return _clues.canonical(text[start:end], start, shape)
 
 
 def problem(text: str) -> Problem:
-    """State the rules as one AllDifferent a unit, and the clues as givens."""
+    """State the rules as one AllDifferent per unit, and the clues as givens."""
     shape, start, end = shape_of(text)
     cells = _clues.values(text[start:end], shape)
     return Problem(_rules(shape), tuple((cell, value) for cell, value in enumerate(cells) if value))
@@ -65,12 +73,12 @@ def render(text: str, solution: Sequence[int] | None = None) -> str:
     │   ┌───────┘   │
     │ . │ .   2   . │
     └───┴───────────┘
-    diagonals hold every value, too
+    diagonals also contain every value
     """
     shape, start, end = shape_of(text)
     body = text[start:end] if solution is None else digits(text, solution)
     drawn = _with_regions(shape, body) if shape.regions else _with_boxes(shape, body)
-    return drawn + besides(shape)
+    return drawn + options_line(shape)
 
 
 def _with_regions(shape: Shape, body: str) -> str:
@@ -93,17 +101,17 @@ def _with_boxes(shape: Shape, body: str) -> str:
 
 
 def digits(text: str, solution: Sequence[int]) -> str:  # noqa: ARG001 - other kinds need the puzzle
-    """Write a solution as n × n characters, row by row; ``?`` stands for a value that is none."""
+    """Return a solution as n × n characters, row by row; an invalid value becomes ``?``."""
     return "".join([SYMBOLS[v - 1] if 0 < v <= LARGEST else "?" for v in solution])
 
 
 def assignment(text: str, digits: str) -> tuple[int, ...]:  # noqa: ARG001 - other kinds need the puzzle
-    """Read back what ``digits`` wrote; 0 where it wrote ``?``."""
+    """Return the values that `digits` wrote; ``?`` becomes 0."""
     return tuple(SYMBOLS.find(symbol) + 1 for symbol in digits)
 
 
 def permuted(text: str, random: Random) -> tuple[str, Restore]:
-    """Another puzzle, by one of the symmetries of the grid, and what turns a solution of it into one of this."""
+    """Apply a random symmetry of the grid: return the new text, and the function that maps its solutions back."""
     shape, start, end = shape_of(text)
     symmetry = symmetry_of(shape, random)
     cells = (SYMBOLS[v - 1] if v else "." for v in symmetry.apply(_clues.values(text[start:end], shape)))
@@ -111,7 +119,7 @@ def permuted(text: str, random: Random) -> tuple[str, Restore]:
 
 
 def name(text: str, variable: int) -> str:
-    """``r1c5`` is the fifth cell of the first row."""
+    """Return the name of a cell: ``r1c5`` is the fifth cell of the first row."""
     return place(variable, shape_of(text)[0].n)
 
 

@@ -43,14 +43,14 @@ def require_installed(backends: list[str]) -> None:
         With the reason for each broken backend, or the command that installs the missing ones.
 
     """
-    from cagematch.workers.backends import entry, looked_at
+    from cagematch.workers.backends import check_installation, entry
 
-    found = {backend: looked_at(backend) for backend in backends}
+    found = {backend: check_installation(backend) for backend in backends}
     if broken := [reason for _, reason in found.values() if reason]:
         raise InputError("\n".join(broken))
     missing = [backend for backend, (version, _) in found.items() if version is None]
     if missing:
-        hints = dict.fromkeys(entry(backend).cure(backend) for backend in missing)
+        hints = dict.fromkeys(entry(backend).install_hint(backend) for backend in missing)
         raise InputError(f"not installed: {', '.join(missing)}. To install: {'; '.join(hints)}")
 
 

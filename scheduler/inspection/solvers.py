@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cagematch.scheduler.reports.table import Column, Table, show
-from cagematch.workers.backends import all_backends, entry, load, looked_at
+from cagematch.workers.backends import all_backends, check_installation, entry, load
 from cagematch.workers.backends.contract import Backend, Parameter
 from cagematch.workers.configurations import GROUPS, PRESETS
 from cagematch.workers.queues.pools import pool_of, queue_of
@@ -50,7 +50,7 @@ def draw(found: dict[str, Any], console: Console) -> None:
 
 
 def _backend(name: str, slots: int | None) -> dict[str, Any]:
-    told, broken = looked_at(name)
+    told, broken = check_installation(name)
     found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": told, "slots": slots}
     nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
     if told is not None:
@@ -60,7 +60,7 @@ def _backend(name: str, slots: int | None) -> dict[str, Any]:
             broken = f"{name}: broken: {error}"
     if broken:
         return found | nothing | {"version": None, "broken": broken}
-    return found | nothing | {"install": entry(name).cure(name)}
+    return found | nothing | {"install": entry(name).install_hint(name)}
 
 
 def _provided(backend: Backend) -> dict[str, Any]:

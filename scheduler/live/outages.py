@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from rich.console import Console
 from sqlalchemy import Engine
 
-from cagematch.models.engine import AWAY
+from cagematch.models.engine import OUTAGE_ERRORS
 from cagematch.problems.errors import first_line
 from cagematch.workers.connections import without_password
 
@@ -34,7 +34,7 @@ def patiently(engine: Engine, ask: Callable[[], T], console: Console, most_s: fl
     while True:
         try:
             answer = ask()
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if engine.dialect.name != "postgresql" or _is_refusal(str(error)) or time.monotonic() > until:
                 raise
             if not told:

@@ -274,9 +274,9 @@ def test_another_pool_of_celerys_is_refused(refused: Refused, pool: str):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("UPDATE cagematch_version SET version_num = '9999'", "made by a newer Cagematch"),
-        ("DELETE FROM cagematch_version", "is empty; run `scheduler db upgrade`"),
-        ("ALTER TABLE cagematch_version RENAME TO theirs", "not Cagematch's, and not empty"),
+        ("UPDATE cagematch_version SET version_num = '9999'", "created by a newer Cagematch"),
+        ("DELETE FROM cagematch_version", "is empty, expected version"),
+        ("ALTER TABLE cagematch_version RENAME TO theirs", "belongs to another program"),
     ],
 )
 def test_unsuitable_database(refused: Refused, change: str, told: str):

@@ -30,12 +30,12 @@ def test_files_named_like_packages_are_ignored(scheduler):
 
 
 STRANGERS = {
-    "brute": ("HANDLES = STATUS = PARAMETERS = {}\nversion = size = build = search = print\n", "lacks TASKS"),
+    "brute": ("HANDLES = STATUS = PARAMETERS = {}\nversion = size = build = search = print\n", "does not define TASKS"),
     "typo": ("import nothing_of_that_name\n", "cannot be imported: ModuleNotFoundError: No module named"),
     "absent": (None, "its module absent cannot be imported"),
     "mute": (
         "HANDLES = TASKS = STATUS = PARAMETERS = {}\nsize = build = search = print\ndef version(): return 1 / 0\n",
-        "it cannot tell its version: ZeroDivisionError",
+        "version() failed: ZeroDivisionError",
     ),
 }
 

@@ -187,7 +187,7 @@ FOREIGN = "CREATE TABLE theirs (id INTEGER); INSERT INTO theirs VALUES (1);"
 NEWER = "CREATE TABLE cagematch_version (version_num VARCHAR(32)); INSERT INTO cagematch_version VALUES ('9999');"
 
 
-@pytest.mark.parametrize(("script", "said"), [(FOREIGN, "left alone"), (NEWER, "newer")])
+@pytest.mark.parametrize(("script", "said"), [(FOREIGN, "was not changed"), (NEWER, "newer")])
 def test_database_of_another_program(scheduler, script, said):
     """The database of another program is refused and not changed."""
     path = scheduler.folder / "scheduler.db"

@@ -82,7 +82,7 @@ def test_contradicting_clues(scheduler):
         ("square:1", "repaired", "1"),
         ("typo:1", "repaired", "1"),
     ]
-    assert "1 stands twice in row 1" in scheduler("submit", "typo.txt", code=2).stderr
+    assert "1 appears twice in row 1" in scheduler("submit", "typo.txt", code=2).stderr
 
 
 def test_count_with_a_timeout(scheduler):

@@ -147,9 +147,9 @@ def test_a_fault_in_a_model_is_found(faulty, fault, solution, expected):
     [
         (["killer", "--by", "exact-cover"], "exact-cover cannot handle Sum, which this puzzle of kind killer has"),
         (["killer", "--by", "minizinc-chuffed"], "not installed: minizinc-chuffed. To install: "),
-        (["killer", "--by", "cplex"], "no backend is called 'cplex'"),
-        (["killer", "--by", "@core"], "stands for 8 configurations, expected one"),
-        (["killer", "--kind", "chess"], "no kind of puzzle is called 'chess'"),
+        (["killer", "--by", "cplex"], "unknown backend 'cplex'"),
+        (["killer", "--by", "@core"], "expands to 8 configurations, expected one"),
+        (["killer", "--kind", "chess"], "unknown kind of puzzle 'chess'"),
         (["hard"], "holds no solution, but 95 puzzles"),
         (["nowhere.txt"], "there is no file 'nowhere.txt'"),
         ([], "Missing argument"),

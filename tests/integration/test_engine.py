@@ -125,11 +125,11 @@ def test_texts_that_a_database_cannot_hold_are_escaped(engine: Engine, given: st
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("mysql://localhost/test", "the database is mysql"),
-        ("scheduler.db", "cannot be read"),
-        ("postgresql://localhost:port/test", "cannot be read"),
-        ("sqlite://", "needs a file"),
-        ("sqlite:///:memory:", "needs a file"),
+        ("mysql://localhost/test", "found a mysql database"),
+        ("scheduler.db", "invalid database URL"),
+        ("postgresql://localhost:port/test", "invalid database URL"),
+        ("sqlite://", "without a file"),
+        ("sqlite:///:memory:", "without a file"),
     ],
 )
 def test_unsupported_address(url: str, told: str):
@@ -162,7 +162,7 @@ def test_a_newer_database_is_left_alone(engine: Engine, upgrade_it: bool):
     _set_version(engine, "9999")
 
     assert schema_state(engine) is SchemaState.NEWER
-    with pytest.raises(SchemaError, match="upgrade the program"):
+    with pytest.raises(SchemaError, match="upgrade Cagematch"):
         require_current(engine, upgrade_it=upgrade_it)
 
 
@@ -171,7 +171,7 @@ def test_older_and_newer_databases(engine: Engine, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("cagematch.models.schema.HEAD", "0002")
 
     assert schema_state(engine) is SchemaState.OLDER
-    with pytest.raises(SchemaError, match="older version; run `scheduler db upgrade`"):
+    with pytest.raises(SchemaError, match="older schema version, expected version 0002; run `scheduler db upgrade`"):
         require_current(engine, upgrade_it=False)
 
 
@@ -180,7 +180,7 @@ def test_database_of_another_program(bare: Engine, upgrade_it: bool):
     with writing(bare) as connection:
         connection.execute(text("CREATE TABLE customer (id INTEGER)"))
 
-    with pytest.raises(SchemaError, match="not Cagematch's"):
+    with pytest.raises(SchemaError, match="belongs to another program"):
         require_current(bare, upgrade_it=upgrade_it)
 
     with reading(bare) as connection:
@@ -198,7 +198,7 @@ def test_file_of_another_program(tmp_path: Path):
     before = database.read_bytes(), prose.read_bytes()
 
     for path in (database, prose):
-        with pytest.raises(SchemaError, match="not Cagematch's"):
+        with pytest.raises(SchemaError, match="belongs to another program"):
             require_current(open_engine(f"sqlite:///{path}"), upgrade_it=True)
 
     assert (database.read_bytes(), prose.read_bytes()) == before

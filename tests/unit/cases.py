@@ -1,4 +1,4 @@
-"""The data files, and how a case of theirs reads."""
+"""The cases in the files of tests/data."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# What stands in front of the cells ends with a colon, too; no count has more than nine digits.
+# A prefix of the cells also ends with a colon; a count has at most nine digits.
 CASE = re.compile(r"(.+?):([0-9]{1,9})(?::([^:]+))?")
-# The files of a kind that has not just one, named after it.
+# The files of a kind, unless it has a single file with its name.
 FILES = {"sudoku": ("small", "nine", "search", "large", "variants")}
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A puzzle, how many solutions it has, and the solution where there is just one."""
+    """A puzzle, its number of solutions, and the solution if there is exactly one."""
 
     puzzle: str
     count: int
@@ -24,7 +24,7 @@ class Case:
 
 
 def cases(*names: str) -> list[Case]:
-    """Every case of the files, in order."""
+    """Return all cases of the files, in order."""
     return [
         _case(line, f"{name}:{number}")
         for name in names
@@ -34,7 +34,7 @@ def cases(*names: str) -> list[Case]:
 
 
 def cases_of(kind: str) -> list[Case]:
-    """Every case of a kind."""
+    """Return all cases of a kind."""
     return cases(*FILES.get(kind, (kind,)))
 
 

@@ -1,4 +1,4 @@
-"""What conformance is tested with: configurations, what they are a match for, cases, and problems of no kind."""
+"""The inputs of the conformance tests: configurations, their limits, cases, and problems that are not puzzles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cagematch.workers.configurations import Configuration
 from cagematch.workers.sandbox.solving import Measured
 
 LIMIT_S = 20.0
-# Several configurations where models or searches differ most; else a backend alone.
+# Backends that are tested with several configurations, whose models or searches differ most.
 MANY = {
     "cp-sat": (
         "cp-sat:workers=1",
@@ -38,16 +38,16 @@ MANY = {
     **{name: (name, f"{name}:cages=sets") for name in ("propagation", "z3", "clingo", "choco")},
 }
 SPELLED = [spelled for name in BACKENDS for spelled in MANY.get(name, (name,))]
-RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is no answer, and no proof
-# What a backend is a match for: on other cases it may time out, and must not err.
+RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is neither an answer nor a proof
+# The files that a backend must solve. On other cases it may time out, but must not return a wrong answer.
 EASY = {"backtracking": ("small",)}
 HASTE_S = 0.05
-# What solves once more for every solution that is counted: it may take too long, and must not err.
+# Backends that solve again for each solution: they may time out, but must not return a wrong count.
 BEGINNING_ANEW = (
     *("scip", "cbc", "highs", "bop", "sat-mip"),
     *("pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"),
 )
-LIMITLESS = ("exact-cover",)  # its library knows no limit, and leaves it to the keeper
+LIMITLESS = ("exact-cover",)  # its library has no time limit; the keeper enforces it
 CASES = [(kind, case) for kind in KINDS for case in cases_of(kind)]
 
 
@@ -56,7 +56,7 @@ def rules_of(constraints: list[object], *domains: tuple[int, ...]) -> Rules:
 
 
 PUZZLES = {
-    # Every constraint is needed: without any one of them there would be other solutions.
+    # Every constraint is required: without any of them there are further solutions.
     "one solution": Problem(
         rules_of(
             [
@@ -92,7 +92,7 @@ PUZZLES = {
             [Sum((0, 1), 0, "link"), AllDifferent((0, 2), "row"), Sum((1, 2), 0, "link")], (-1, 1), (-1, 1), (-1, 1)
         )
     ),
-    # 1 + 5 and 2 + 4, 1 + 2 + 3: one way only for both.
+    # 1 + 5 or 2 + 4, and 1 + 2 + 3: exactly one solution.
     "sets": Problem(
         rules_of(
             [
@@ -119,7 +119,7 @@ WITHOUT = (
     "one in other words, and not",
     "never less",
 )
-RAN: Counter[str] = Counter()  # how many combinations of a configuration with a case or a problem, and a task
+RAN: Counter[str] = Counter()  # executed combinations of a case or problem with a task, by configuration
 
 
 @cache
@@ -129,20 +129,20 @@ def installed(name: str) -> bool:
 
 def require(name: str) -> None:
     if not installed(name):
-        pytest.skip(f"{name} is not installed: {entry(name).cure(name)}")
+        pytest.skip(f"{name} is not installed: {entry(name).install_hint(name)}")
 
 
 def gave_up(chosen: Configuration, found: Measured) -> bool:
-    """Whether a relaxation ended with a fractional optimum, which any but a proof may."""
+    """Return whether a relaxation ended with a fractional optimum, which is an allowed result."""
     return chosen.backend in RELAXED and (found.answer, found.stop) == (Answer.UNKNOWN, Stop.FINISHED)
 
 
 def pigeons(count: int) -> Problem:
-    """One pigeon more than there are holes, told pair by pair: hard to refute, whatever looks at pairs only."""
+    """Return the pigeonhole problem, stated pairwise: hard to refute for a method that considers pairs only."""
     pairs = [NotEqual(pair, "pair") for pair in combinations(range(count), 2)]
     return Problem(Rules((tuple(range(count - 1)),) * count, tuple(pairs)))
 
 
 def lacks(chosen: Configuration, problem: Problem) -> bool:
-    """Whether the backend says itself that it cannot handle one of the constraints."""
+    """Return whether a constraint is missing from the backend's HANDLES."""
     return not all(isinstance(constraint, load(chosen.backend).HANDLES) for constraint in problem.constraints)

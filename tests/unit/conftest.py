@@ -1,4 +1,4 @@
-"""The configurations and backends of the conformance tests, their clean-up and their summary."""
+"""Fixtures of the conformance tests: configurations, backends, and the processes to end."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def ended() -> Iterator[None]:
-    """End the solver's process after the tests of a module."""
+    """End the solver process after the tests of each module."""
     yield
     end()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def combinations_told(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Print the number of combinations of configurations with cases, problems and tasks that ran."""
+def combinations_reported(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Print the number of combinations of configurations with cases, problems and tasks."""
     yield
     if RAN:
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():

@@ -1,4 +1,4 @@
-"""A process for each family of backends: solver libraries that are strangers to each other clash in one process."""
+"""One process per family of backends: unrelated solver libraries conflict within a process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _running: dict[str, ProcessPoolExecutor] = {}
 
 
 def alone(backend: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in the process of the backend's family; one family's is alive at a time."""
+    """Call a function in the process of the backend's family. Only one such process exists at a time."""
     family = entry(backend).family
     if family not in _running:
         end()
@@ -32,7 +32,7 @@ def alone(backend: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def end() -> None:
-    """End the process that is alive."""
+    """End the current process."""
     while _running:
         _running.popitem()[1].shutdown(cancel_futures=True)
 
@@ -41,7 +41,7 @@ Posed = Problem | tuple[str, str]  # a problem, or the kind and the text of a pu
 
 
 def measured(chosen: Configuration, posed: Posed, limit_s: float, seed: int = 1, asked: Asked = SOLVING) -> Measured:
-    """Measure a problem where the backend's family lives."""
+    """Measure a problem in the process of the backend's family."""
     return alone(chosen.backend, _measure, chosen, posed, seed, limit_s, asked)
 
 
@@ -51,9 +51,9 @@ def _measure(chosen: Configuration, posed: Posed, seed: int, limit_s: float, ask
 
 
 def counted(chosen: Configuration, problem: Problem) -> tuple[int, int] | None:
-    """Variables and constraints, as the library counts them in the model; None where no way is known.
+    """Return the variables and constraints that the library counts in the model.
 
-    Nor is one where clauses are simplified before the library has them.
+    None if the library cannot count them, or if clauses are simplified before the library receives them.
     """
     if chosen.settings.get("presolve") == "on" and COUNTS.get(chosen.backend) is _sat:
         return None
@@ -74,7 +74,7 @@ def _sat(model: Any) -> tuple[int, int]:
 
 
 def statuses(backend: str) -> set[object]:
-    """Every status that a backend's library lists."""
+    """Return every status that a backend's library lists."""
     if backend == "highspy":
         import highspy
 

@@ -1,4 +1,4 @@
-"""What a rival of a build has built, solved through the library itself: an assignment, or nothing."""
+"""Solve the models that the alternative build interfaces create, through the libraries themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF = 0.5
 
 
 def solved(word: str, texts: Sequence[str]) -> dict[str, bool]:
-    """Whether each documented interface leads to the solution of every puzzle."""
+    """Return for each documented interface whether its model yields the solution of every puzzle."""
     problems = [problem_of("sudoku", text) for text in texts]
     order = Order(configuration(word).settings, 1)
     answer = ANSWERS[word if word in ANSWERS else RIVALS[word]]
@@ -86,7 +86,7 @@ def _z3(built: Any, problem: Problem) -> Sequence[int] | None:
 
 
 def _clingo(built: Any, problem: Problem) -> Sequence[int] | None:
-    """By the names that a ground text has for its atoms, or by number."""
+    """Read atoms by their names in a ground text, or by number."""
     count = len(direct(problem.rules).atoms)
     with built[0].solve(yield_=True) as handle:
         model = handle.model()
@@ -114,7 +114,7 @@ def _exact_cover(built: Any, problem: Problem) -> Sequence[int] | None:
 
 
 def _own(word: str) -> Callable[[Any, Problem], Sequence[int] | None]:
-    """Without a library there is the backend's own search only."""
+    """A backend without a library has only its own search."""
     return lambda built, _: load(word).search(built, 60.0).assignment
 
 

@@ -1,8 +1,8 @@
-"""The backends: one file each, one line each in BACKENDS.
+"""The backends: one file and one line in BACKENDS each.
 
-A line names the module and the *family*: backends of a family may share a process, as they load the same
-solver library. Other distributions add backends through the entry-point group ``cagematch.backends``,
-where the entry's name is what users type and its value the module; each is a family of its own.
+A line names the module and the *family*: backends of a family share a process because they load the same solver
+library. Other distributions add backends through the entry-point group ``cagematch.backends``. The name of the entry
+point is the backend's name, and its value is the module. Each of these backends is a family of its own.
 """
 
 from __future__ import annotations
@@ -16,14 +16,26 @@ from typing import cast
 from cagematch.problems.errors import ConfigurationError
 from cagematch.workers.backends.contract import Backend
 
-MINIZINC = "get the program minizinc, with the solver, from minizinc.org"
+MINIZINC = "install MiniZinc and the solver from minizinc.org"
 ENTRY_POINTS = "cagematch.backends"
-PROVIDED = (*Backend.__annotations__, "version", "size", "build", "search")  # what a module must have to be a backend
+PROVIDED = (*Backend.__annotations__, "version", "size", "build", "search")  # the required names of a module
 
 
 @dataclass(frozen=True, slots=True)
 class BackendEntry:
-    """Where a backend is, the family it belongs to, and the extra that installs its library, or a program's source."""
+    """An entry of BACKENDS.
+
+    Parameters
+    ----------
+    module
+        The module's full name.
+    family
+        The family; backends of different families never share a process.
+    extra
+        The extra of Cagematch that installs the library, if it is optional.
+    program
+        How to install a requirement that pip cannot install.
+    """
 
     module: str
     family: str
@@ -32,11 +44,11 @@ class BackendEntry:
 
     @property
     def optional(self) -> bool:
-        """Whether Cagematch may be installed without what it needs."""
+        """Whether Cagematch can be installed without the backend's requirements."""
         return bool(self.extra or self.program)
 
-    def cure(self, name: str) -> str:
-        """What to do where it is not installed."""
+    def install_hint(self, name: str) -> str:
+        """Return how to install the requirements of the backend with this name."""
         return self.program or f"pip install 'cagematch[{self.extra or name}]'"
 
 
@@ -72,63 +84,89 @@ BACKENDS: dict[str, BackendEntry] = {
 
 @cache
 def all_backends() -> dict[str, BackendEntry]:
-    """Ours, and those that other distributions bring."""
-    found = {point.name: _brought(point) for point in entry_points(group=ENTRY_POINTS)}
+    """Return the entries of all backends by name. Those of other distributions cannot replace Cagematch's own."""
+    found = {point.name: _external(point) for point in entry_points(group=ENTRY_POINTS)}
     return found | BACKENDS
 
 
-def _brought(point: EntryPoint) -> BackendEntry:
-    """The entry of a backend that is not ours: nor is there an extra of ours that would install what it needs."""
+def _external(point: EntryPoint) -> BackendEntry:
+    """The entry of another distribution's backend, whose requirements no extra of Cagematch installs."""
     distribution = point.dist.name if point.dist else point.value
-    return BackendEntry(point.value, point.name, program=f"see the distribution {distribution} for what it needs")
+    return BackendEntry(point.value, point.name, program=f"see the requirements of the distribution {distribution}")
 
 
 def entry(name: str) -> BackendEntry:
-    """Look a backend up by name, or say which there are."""
+    """Return the entry of a backend.
+
+    Raises
+    ------
+    ConfigurationError
+        The name is unknown; the message lists the known ones.
+    """
     try:
         return all_backends()[name]
     except KeyError:
         known = ", ".join(all_backends())
-        raise ConfigurationError(f"no backend is called {name!r}; there are: {known}") from None
+        raise ConfigurationError(f"unknown backend {name!r}, expected one of {known}") from None
 
 
 def load(name: str) -> Backend:
-    """Import a backend's module. Its solver's library is imported by its functions only.
+    """Import the module of a backend, without its solver library.
 
-    Raises ConfigurationError, with what is wrong, for a module that is no backend: others write them too.
+    Raises
+    ------
+    ConfigurationError
+        The name is unknown, the module cannot be imported, or a required name is missing.
     """
     module = entry(name).module
     try:
         found = import_module(module)
     except Exception as error:
-        raise _broken(name, f"its module {module} cannot be imported: {_told(error)}") from error
-    if lacking := [one for one in PROVIDED if not hasattr(found, one)]:
-        raise _broken(name, f"its module {module} lacks {', '.join(lacking)}")
+        raise _broken(name, f"its module {module} cannot be imported: {_summary(error)}") from error
+    if missing := [one for one in PROVIDED if not hasattr(found, one)]:
+        raise _broken(name, f"its module {module} does not define {', '.join(missing)}")
     return cast("Backend", found)
 
 
 def version(name: str) -> str | None:
-    """Ask a backend's library for its version; None when the library is not installed, or cannot run here."""
-    return looked_at(name)[0]
+    """Return the version of a backend's library; None if it is missing, broken or cannot run here.
+
+    Raises
+    ------
+    ConfigurationError
+        The name is unknown.
+    """
+    return check_installation(name)[0]
 
 
-def looked_at(name: str) -> tuple[str | None, str]:
-    """A backend's version, and what is wrong with it; no version and nothing wrong: it is not installed."""
-    entry(name)  # who asks for what does not exist is told so
+def check_installation(name: str) -> tuple[str | None, str]:
+    """Check whether a backend is installed and works.
+
+    Returns
+    -------
+    tuple[str | None, str]
+        The version, and a message if the backend is broken. Neither means that it is not installed.
+
+    Raises
+    ------
+    ConfigurationError
+        The name is unknown.
+    """
+    entry(name)  # raises for an unknown name, which is not a broken backend
     try:
         return load(name).version(), ""
     except (ImportError, OSError):
         return None, ""
     except ConfigurationError as error:
         return None, str(error)
-    except Exception as error:  # a stranger's: one that fails may not take the others with it
-        return None, str(_broken(name, f"it cannot tell its version: {_told(error)}"))
+    except Exception as error:  # one broken backend must not affect the others
+        return None, str(_broken(name, f"version() failed: {_summary(error)}"))
 
 
 def _broken(name: str, why: str) -> ConfigurationError:
     return ConfigurationError(f"{name}: broken: {why}")
 
 
-def _told(error: Exception) -> str:
+def _summary(error: Exception) -> str:
     first, *_ = [*str(error).splitlines(), ""]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -1,4 +1,4 @@
-"""CBC, whichever way it is reached: stopped while it still prepares a program, it calls that infeasible."""
+"""A correction for CBC, which reports a program as infeasible when it is stopped during preprocessing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import Any
 
 from cagematch.workers.backends.contract import REFUTED, Found, Meaning
 
-DOUBT_S = 0.005  # limits are rounded to milliseconds
+TOLERANCE_S = 0.005  # limits are rounded to milliseconds
 
 
 def in_time(search: Callable[[Any, float], Found], statuses: Mapping[Any, Meaning], late: object) -> Any:
-    """The search, of which a refutation is none that comes at the limit or after it: ``late`` is the status then.
+    """Wrap a search: a refutation at or after the limit gets the status ``late``, as it is not a proof.
 
-    CBC measures its own time, which is no more than ours.
+    The measured time is at least CBC's own, so no refutation after the limit is missed.
+
+    Parameters
+    ----------
+    search
+        The backend's search.
+    statuses
+        The backend's ``STATUS``.
+    late
+        The status of a search that reached its limit.
     """
 
     def searched(model: Any, limit_s: float) -> Found:
         started = time.monotonic()
         found = search(model, limit_s)
-        over = time.monotonic() - started > limit_s - DOUBT_S
+        over = time.monotonic() - started > limit_s - TOLERANCE_S
         return Found(late, None, found.counters) if over and statuses.get(found.native) is REFUTED else found
 
     return searched

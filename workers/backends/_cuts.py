@@ -1,4 +1,4 @@
-"""Every solution by a solver that finds one at a time: what was found is cut off, and the program solved again."""
+"""Enumeration for solvers that find one solution at a time: cut off each solution and solve again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,18 @@ from cagematch.workers.backends.contract import REFUTED, SOLVED, Found, Meaning,
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """How a backend solves its program, and forbids one solution of it.
+    """An enumeration by repeated solving.
 
-    ``late`` is its status for a limit crossed: time may be up between two solves.
+    Parameters
+    ----------
+    search
+        The backend's search.
+    forbid
+        Adds a cut that excludes a solution from a model.
+    statuses
+        The backend's ``STATUS``.
+    late
+        The status to return if the limit is reached between two solves.
     """
 
     search: Callable[[Any, float], Found]
@@ -25,7 +34,7 @@ class Cutting:
     late: object
 
     def enumerate_all(self, model: Any, limit_s: float, take: Take) -> Found:
-        """Solve until nothing is left; the limit is that of all solves together, and counters are their sum."""
+        """Solve until there is no further solution. The limit applies to all solves together; counters are added up."""
         deadline = time.monotonic() + limit_s
         counters: Counter[str] = Counter()
         while (left := deadline - time.monotonic()) > 0:
@@ -41,8 +50,8 @@ class Cutting:
 
 
 def chosen(encoding: Direct, assignment: Sequence[int]) -> list[int]:
-    """The atoms of a solution. Not all of them may hold again: their sum is one less than the variables at most.
+    """Return the atoms of a solution, one per variable of the rules.
 
-    Those that are the encoding's own follow from these, and are left out.
+    A cut bounds their sum by the number of variables minus one. Auxiliary atoms follow from these and are excluded.
     """
     return [encoding.number[pair] for pair in enumerate(assignment)]

@@ -1,7 +1,9 @@
-"""OR-Tools' linear solver, whichever engine is behind it: the direct encoding as a 0/1 program.
+"""The linear solver interface of OR-Tools, for all of its engines: the direct encoding as a 0/1 program.
 
-Documentation: the OR-Tools reference, ``pywraplp``, and ``linear_solver.proto`` for its bulk form, which is loaded in
-one call: what depends on the rules only is made once and kept, and no solver is. The engines' own files name theirs.
+The program of the rules is cached as a protocol buffer and loaded in one call; no solver object is kept.
+
+Documentation: the OR-Tools reference, ``pywraplp``, and ``linear_solver.proto`` for the protocol buffer. The files of
+the engines name their own.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from cagematch.workers.backends.contract import (
 
 HANDLES = ENCODED
 TASKS = tuple(Task)
-RELAXED = (Task.SOLVE,)  # a relaxation tells nothing of whole numbers, and so nothing of other solutions
+RELAXED = (Task.SOLVE,)  # a relaxation proves nothing about further integer solutions
 STATUS = {
     0: SOLVED,  # OPTIMAL
     1: SOLVED,  # FEASIBLE
@@ -40,18 +42,18 @@ STATUS = {
     4: FAILED,  # ABNORMAL
     5: FAILED,  # MODEL_INVALID
     6: OUT_OF_TIME,  # NOT_SOLVED
-    # HiGHS and PDLP answer in the words of the bulk form: MPSOLVER_UNKNOWN_STATUS. What they found before is lost.
+    # MPSOLVER_UNKNOWN_STATUS of the protocol buffer, which HiGHS and PDLP return at a limit. Any solution is lost.
     99: OUT_OF_TIME,
 }
 PARAMETERS = {"cages": CAGES}
-COUNTS = ("nodes", "iterations")  # what an engine counts; to be asked for more, it complains on stderr
+COUNTS = ("nodes", "iterations")  # what most engines count; an engine without a counter prints a warning to stderr
 OPTIMAL, LATE = 0, 6
 HALF = 0.5  # solvers return 0.9999999 for 1
-WHOLE = 1e-3  # further from 0 and from 1 a value is fractional: the optimum of a relaxation, and no answer
+WHOLE = 1e-3  # a value further than this from 0 and from 1 is fractional: the optimum of a relaxation
 
 
 class Model(NamedTuple):
-    """A loaded solver, the encoding of what it solves, and what its engine counts."""
+    """A solver with its program loaded, the encoding of the program, and the names of the engine's counters."""
 
     solver: Any
     encoding: Direct
@@ -59,24 +61,32 @@ class Model(NamedTuple):
 
 
 def engine(name: str, counts: Sequence[str] = COUNTS) -> tuple[Callable[[], str], Callable[[Problem, Order], Model]]:
-    """The functions ``version`` and ``build`` of an engine; all others are the same for every one."""
+    """Return the functions ``version`` and ``build`` of an engine; all other functions are shared.
+
+    Parameters
+    ----------
+    name
+        The engine's name in OR-Tools.
+    counts
+        The counters that the engine provides.
+    """
 
     def version() -> str:
-        """What the engine calls itself, and what brings it along where it does not say which version it is."""
+        """Return the engine's own version, or that of OR-Tools if the engine reports none."""
         import ortools
 
-        told = str(_solver(name).SolverVersion())
-        return told if any(symbol.isdigit() for symbol in told) else f"of OR-Tools {ortools.__version__}"
+        reported = str(_solver(name).SolverVersion())
+        return reported if any(symbol.isdigit() for symbol in reported) else f"of OR-Tools {ortools.__version__}"
 
     def build(problem: Problem, order: Order) -> Model:
-        """Load one binary an atom and one linear constraint a row; clues are bounds, or to be kept if possible."""
+        """Load one 0/1 variable per atom and one constraint per row; clues are bounds, or the objective of a repair."""
         solver = _solver(name)
         rules = posted(problem.rules, order.settings["cages"])
         encoding = direct(rules)
         solver.LoadModelFromProto(_program(rules))
         givens = [solver.variable(encoding.number[given]) for given in problem.givens]
         if order.task is Task.REPAIR:
-            _keep_most(solver, givens)
+            _maximize_kept(solver, givens)
         else:
             for given in givens:
                 given.SetLb(1)
@@ -85,8 +95,8 @@ def engine(name: str, counts: Sequence[str] = COUNTS) -> tuple[Callable[[], str]
     return version, build
 
 
-def _keep_most(solver: Any, givens: Sequence[Any]) -> None:
-    """Maximise how many hold. Engines call optimal what is within 0.01 %: less than one, of any number of clues."""
+def _maximize_kept(solver: Any, givens: Sequence[Any]) -> None:
+    """Maximize the number of kept givens. The engines' gap of 0.01 % is less than one given, so optimal is exact."""
     objective = solver.Objective()
     for given in givens:
         objective.SetCoefficient(given, 1)
@@ -94,7 +104,7 @@ def _keep_most(solver: Any, givens: Sequence[Any]) -> None:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    """Solve within the limit, which the linear solver takes in milliseconds."""
+    """Solve within the limit, which OR-Tools accepts in whole milliseconds."""
     from ortools.linear_solver.linear_solver_pb2 import MPSolutionResponse
 
     solver, encoding, counts = model
@@ -103,20 +113,20 @@ def search(model: Model, limit_s: float) -> Found:
     counters = {count: getattr(solver, count)() for count in counts}
     if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)
-    told = MPSolutionResponse()
-    solver.FillSolutionResponseProto(told)
-    return Found(native, read(encoding, told.variable_value), counters, complete=native == OPTIMAL)
+    response = MPSolutionResponse()
+    solver.FillSolutionResponseProto(response)
+    return Found(native, read(encoding, response.variable_value), counters, complete=native == OPTIMAL)
 
 
 def _forbid(model: Model, assignment: Sequence[int]) -> None:
-    """Add the cut. The linear solver sees to it that its engine has it with the next solve, which may load all anew."""
+    """Add the cut. OR-Tools passes it to the engine at the next solve, which may reload the whole program."""
     cut = model.solver.Constraint(0, len(assignment) - 1)
     for atom in chosen(model.encoding, assignment):
         cut.SetCoefficient(model.solver.variable(atom), 1)
 
 
 def enumerating(search: Callable[[Model, float], Found]) -> Callable[[Model, float, Take], Found]:
-    """The function ``enumerate_all`` that goes with a search."""
+    """Return the function ``enumerate_all`` for a search."""
     return Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 
@@ -124,7 +134,7 @@ enumerate_all = enumerating(search)
 
 
 def read(encoding: Direct, values: Iterable[float]) -> tuple[int, ...] | None:
-    """Turn the values of the atoms into an assignment; None where any is fractional."""
+    """Convert the values of the atoms into an assignment; None if a value is fractional."""
     found = list(values)
     if any(WHOLE < value < 1 - WHOLE for value in found):
         return None
@@ -148,11 +158,11 @@ def _solver(engine: str) -> Any:
 
     solver = pywraplp.Solver.CreateSolver(engine)
     if solver is None:
-        raise ImportError(f"this OR-Tools was built without {engine}")
+        raise ImportError(f"this build of OR-Tools has no engine {engine}")
     return solver
 
 
 def size(rules: Rules, settings: Settings) -> Size:
-    """Count the binaries and the rows by role."""
+    """Count the 0/1 variables, and the rows by role."""
     encoding = direct(posted(rules, settings["cages"]))
     return Size({"binary": len(encoding.atoms)}, Counter(f"linear {row.role}" for row in encoding.rows))

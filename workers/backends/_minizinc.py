@@ -1,7 +1,8 @@
-"""MiniZinc, whichever solver is behind it: the rules as a model's text, the clues as constraints more.
+"""MiniZinc with any of its solvers: the rules as the text of a model, the clues as further constraints.
 
-Documentation: the MiniZinc Handbook, "The MiniZinc Command Line Tool". The program does the rest in processes
-of its own, which translate the text and solve it; that time is the search's.
+The program ``minizinc`` compiles the text and solves it in processes of its own. Both are part of the search time.
+
+Documentation: the MiniZinc Handbook, "The MiniZinc Command Line Tool".
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from cagematch.workers.backends.contract import FAILED, OUT_OF_TIME, REFUTED, SO
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less)
 TASKS = tuple(Task)
-SEPARATOR, COMPLETE = "----------", "=========="  # after each solution; after the last, or the best
+SEPARATOR, COMPLETE = "----------", "=========="  # after each solution; after the last or the optimal one
 UNKNOWN = "=====UNKNOWN====="
 STATUS = {
     SEPARATOR: SOLVED,
@@ -35,25 +36,31 @@ Model = tuple[str, str]
 
 
 def version(solver: str) -> str:
-    """The solver's version and MiniZinc's own."""
+    """Return the versions of the solver and of MiniZinc.
+
+    Raises
+    ------
+    ImportError
+        The program ``minizinc`` or its solver is not installed.
+    """
     program = which("minizinc")
     if program is None:
-        raise ImportError("there is no program minizinc")
-    for found in json.loads(_said([program, "--solvers-json"])):
+        raise ImportError("the program minizinc is not in PATH")
+    for found in json.loads(_output([program, "--solvers-json"])):
         if found["id"].rpartition(".")[2] == solver:
-            told = _said([program, "--version"]).partition("version ")[2].split(",")[0].split("\n")[0]
-            return f"{found['version']} (MiniZinc {told})"
+            own = _output([program, "--version"]).partition("version ")[2].split(",")[0].split("\n")[0]
+            return f"{found['version']} (MiniZinc {own})"
     raise ImportError(f"this MiniZinc has no solver {solver}")
 
 
 def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set
-    """Count what the text states; what MiniZinc makes of it for a solver is its own affair."""
+    """Count what the text states. The compiled model can differ for each solver."""
     posted = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
     return Size({"integer": len(rules.domains)}, posted)
 
 
 def build(solver: str, problem: Problem, order: Order) -> Model:
-    """Write the model. Of a repair, the clues are what is kept as much of as can be."""
+    """Write the model. A repair maximizes the number of kept clues."""
     if order.task is Task.REPAIR:
         kept = ", ".join(f"x[{variable}] = {value}" for variable, value in problem.givens)
         goal = "solve :: bool_search(kept, input_order, indomain_max) maximize sum(kept);"
@@ -63,24 +70,24 @@ def build(solver: str, problem: Problem, order: Order) -> Model:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    """Start the program, give it the text, and read what it prints: a solution, a line that says how it ended."""
-    told = _said(_command(model[0], limit_s), model[1])
-    native = next((line for line in told.splitlines() if line in STATUS), told or "nothing")
+    """Run the program on the text and read its output: a solution, and a status line."""
+    output = _output(_command(model[0], limit_s), model[1])
+    native = next((line for line in output.splitlines() if line in STATUS), output or "nothing")
     if native != SEPARATOR:
         return Found(native)
-    return Found(native, json.loads(told.partition(SEPARATOR)[0])["x"], complete=COMPLETE in told.splitlines())
+    return Found(native, json.loads(output.partition(SEPARATOR)[0])["x"], complete=COMPLETE in output.splitlines())
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Read what the program prints, solution after solution; at enough, end it, and with it its solver."""
+    """Read one solution after another from the output. Terminate the program, and its solver, when ``take`` ends it."""
     command = [*_command(model[0], limit_s), "--all-solutions"]
     native, complete, more = "nothing", False, True
     solution: list[str] = []
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True) as program:
-        asked, told = cast("IO[str]", program.stdin), cast("IO[str]", program.stdout)
-        asked.write(model[1])
-        asked.close()
-        for line in map(str.rstrip, told):  # to its end, lest the solver outlive the program
+        text, output = cast("IO[str]", program.stdin), cast("IO[str]", program.stdout)
+        text.write(model[1])
+        text.close()
+        for line in map(str.rstrip, output):  # read to the end, so that the solver does not outlive the program
             if line in STATUS and more:
                 native = line
                 if line == SEPARATOR and not (more := take(json.loads("".join(solution))["x"])):
@@ -90,7 +97,7 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
                 complete |= more and line == COMPLETE
                 solution.append(line)
     if more and native == SEPARATOR and not complete and program.returncode == 0:
-        native = UNKNOWN  # it says nothing of its limit where it has found any
+        native = UNKNOWN  # MiniZinc does not report a limit after a solution
     return Found(native, complete=complete or STATUS.get(native) is REFUTED)
 
 
@@ -99,7 +106,7 @@ def _command(solver: str, limit_s: float) -> list[str]:
     return ["minizinc", "--solver", solver, "--time-limit", limit_ms, "--output-mode", "json", "-"]
 
 
-def _said(command: list[str], text: str = "") -> str:
+def _output(command: list[str], text: str = "") -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout
 
 
@@ -113,7 +120,7 @@ def _text(rules: Rules) -> str:
 
 @singledispatch
 def state(constraint: Constraint) -> str:
-    """The constraint in MiniZinc's language."""
+    """Return the constraint in the MiniZinc language; raise NotImplementedError for an unsupported type."""
     raise NotImplementedError(type(constraint).__name__)
 
 

@@ -1,7 +1,8 @@
-"""PuLP, whichever solver is behind it: the direct encoding as a 0/1 program.
+"""PuLP with any of its solvers: the direct encoding as a 0/1 program.
 
-Documentation: PuLP's reference, and of its status codes. The rules' program is made once; ``LpProblem.copy`` copies it
-with its expressions by reference. The solvers' own files name theirs.
+The program of the rules is cached; ``LpProblem.copy`` copies it and shares its expressions.
+
+Documentation: PuLP's reference, including its status codes. The files of the solvers name their own.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ HANDLES = ENCODED
 TASKS = tuple(Task)
 PARAMETERS = {"cages": CAGES}
 OPTIMAL, LATE = (1, 1), (0, 0)
-# (status, sol_status): with a time limit PuLP says Optimal where only sol_status tells a limit.
+# (status, sol_status): at a time limit PuLP's status can be Optimal, and only sol_status reports the limit.
 STATUS = {
     (1, 1): SOLVED,  # Optimal, optimal solution
     (1, 2): SOLVED,  # Optimal, integer feasible: stopped early with a solution
     (0, 0): OUT_OF_TIME,  # Not Solved, no solution found
     (1, 0): OUT_OF_TIME,  # Optimal by name, stopped before a solution
     (-1, -1): REFUTED,  # Infeasible: the relaxation already
-    (-1, 0): REFUTED,  # Integer infeasible: CBC searched it all; PuLP has no word of its own for that
+    (-1, 0): REFUTED,  # Integer infeasible: CBC completed its search; PuLP has no separate status for it
     (-2, -2): FAILED,  # Unbounded: a 0/1 program never is
     (-3, 0): FAILED,  # Undefined
 }
 
 
 class Model(NamedTuple):
-    """A copy of the rules' program, and its variables, which it shares with every other copy."""
+    """A copy of the rules' program, its variables, which all copies share, and the encoding."""
 
     program: Any
     atoms: list[Any]
@@ -46,7 +47,7 @@ class Model(NamedTuple):
 
 
 def build(problem: Problem, order: Order) -> Model:
-    """Copy the rules' program and give its variables the bounds of the puzzle; it is of use until the next build."""
+    """Copy the rules' program and set the bounds of the puzzle. The next build invalidates the model."""
     rules = posted(problem.rules, order.settings["cages"])
     encoding = direct(rules)
     kept, atoms = _program(rules)
@@ -55,15 +56,15 @@ def build(problem: Problem, order: Order) -> Model:
     program = kept.copy()
     givens = [atoms[encoding.number[given]] for given in problem.givens]
     if order.task is Task.REPAIR:
-        _keep_most(program, givens)
+        _maximize_kept(program, givens)
     else:
         for given in givens:
             given.lowBound = 1
     return Model(program, atoms, encoding)
 
 
-def _keep_most(program: Any, givens: Sequence[Any]) -> None:
-    """Minimise less as many as hold. An optimum is one without a gap, or to HiGHS within 0.01 %: less than one."""
+def _maximize_kept(program: Any, givens: Sequence[Any]) -> None:
+    """Minimize the negative number of kept givens. The gap is 0, or 0.01 % for HiGHS: less than one given."""
     import pulp
 
     program.setObjective(pulp.LpAffineExpression(dict.fromkeys(givens, -1)))
@@ -89,7 +90,7 @@ Enumerate = Callable[[Model, float, Take], Found]
 
 
 def searching(solve: Callable[[Any, float], None]) -> Search:
-    """The function ``search`` of a solver that is told a program and a limit in seconds."""
+    """Return the function ``search`` for a function that solves a program within a limit in seconds."""
 
     def search(model: Model, limit_s: float) -> Found:
         program, atoms, encoding = model
@@ -97,7 +98,7 @@ def searching(solve: Callable[[Any, float], None]) -> Search:
         native = (program.status, program.sol_status)
         if STATUS.get(native) is not SOLVED:
             return Found(native)
-        # A variable that presolve removed has no value in a solution file: it is 0.
+        # A variable that presolve removed has no value in the solution file; its value is 0.
         assignment = read(encoding, [atom.varValue or 0 for atom in atoms])
         return Found(native, assignment, complete=native == OPTIMAL)
 
@@ -105,7 +106,7 @@ def searching(solve: Callable[[Any, float], None]) -> Search:
 
 
 def enumerating(search: Search) -> Enumerate:
-    """The function ``enumerate_all`` that goes with a search."""
+    """Return the function ``enumerate_all`` for a search."""
     return Cutting(search, _forbid, STATUS, LATE).enumerate_all
 
 

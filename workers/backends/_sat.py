@@ -1,7 +1,7 @@
-"""SAT solvers through python-sat: clauses in one call, clues as unit clauses, a budget of conflicts at a time.
+"""SAT solvers through python-sat: all clauses in one call, clues as unit clauses, and budgets of conflicts.
 
-Documentation: pysathq.github.io, ``pysat.solvers``, and of repairs ``pysat.examples.rc2``, a MaxSAT solver around any
-of them. The solvers' own files name theirs.
+Documentation: pysathq.github.io, ``pysat.solvers``, and ``pysat.examples.rc2`` for repairs, a MaxSAT solver on top of
+a SAT solver. The files of the solvers name their own.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ PARAMETERS = {
     "presolve": Parameter("off", ("off", "on"), help="encode only what the clues leave open: for large grids"),
 }
 TASKS = tuple(Task)
-STATUS = {True: SOLVED, False: REFUTED, None: OUT_OF_TIME}  # None: stopped within its budget of conflicts
-# A search that is stopped and taken up again goes another way. So budgets double as long as the next is likely to be
-# spent within a part of the time that is left. From there on the clock has a say in how the search goes on.
-BUDGET = 2_000  # conflicts, the first and the least
+STATUS = {True: SOLVED, False: REFUTED, None: OUT_OF_TIME}  # None: the budget of conflicts is exhausted
+# A search that is interrupted and resumed takes a different course. Budgets therefore double while the next one is
+# likely to fit into a share of the remaining time. After that, the course of a search depends on the clock.
+BUDGET = 2_000  # conflicts: the first and the smallest budget
 SHARE = 0.5
 COUNTERS = ("restarts", "conflicts", "decisions", "propagations")
-Model = tuple[Any, Direct]  # a solver, or RC2 around one
+Model = tuple[Any, Direct]  # a solver, or RC2 with a solver inside
 
 
-def version(told: str) -> str:
-    """The solver's version, which is part of its name in python-sat, and python-sat's own."""
+def version(solver: str) -> str:
+    """Return the solver's name and version, which python-sat fixes, and the version of python-sat."""
     import pysat
 
-    return f"{told} (python-sat {pysat.__version__})"
+    return f"{solver} (python-sat {pysat.__version__})"
 
 
 def size(rules: Rules, settings: Settings) -> Size:
-    """Count the literals, and the clauses by role."""
+    """Count the Boolean variables, and the clauses by role."""
     found = clauses(posted(rules, settings["cages"]))
     auxiliary = found.literals - len(found.encoding.atoms)
     return Size(
@@ -62,7 +62,7 @@ def size(rules: Rules, settings: Settings) -> Size:
 
 
 def build(solver: str, problem: Problem, order: Order) -> Model:
-    """Give a new solver the rules' clauses, and the clues as clauses of one literal: soft ones, of a repair."""
+    """Load the clauses of the rules into a new solver; clues are unit clauses, and soft clauses for a repair."""
     from pysat.solvers import Solver
 
     rules = posted(problem.rules, order.settings["cages"])
@@ -76,14 +76,14 @@ def build(solver: str, problem: Problem, order: Order) -> Model:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    """Solve; or mend, where the model is one of MaxSAT."""
+    """Find a solution, or a minimal repair if the model is a MaxSAT model."""
     from pysat.solvers import Solver
 
-    return first(enumerate_all, model, limit_s) if isinstance(model[0], Solver) else _mend(model, limit_s)
+    return first(enumerate_all, model, limit_s) if isinstance(model[0], Solver) else _repair(model, limit_s)
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Solve again and again, with a clause more that rules out the solution found; what was learnt is kept."""
+    """Solve repeatedly and add a clause that excludes each solution; learnt clauses are kept."""
     solver, encoding = model
     deadline = time.monotonic() + limit_s
     with solver:
@@ -96,7 +96,22 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 
 def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bool | None:
-    """Solve, a budget of conflicts at a time, until the deadline; what was learnt is kept from one to the next."""
+    """Solve with budgets of conflicts until the deadline; learnt clauses are kept.
+
+    Parameters
+    ----------
+    solver
+        A solver of python-sat.
+    deadline
+        The end of the search by `time.monotonic`, in seconds.
+    assumptions
+        Literals that hold in this call.
+
+    Returns
+    -------
+    bool | None
+        Whether the formula is satisfiable; None at the deadline.
+    """
     native: bool | None = None
     budget, spent = BUDGET, 0
     began = time.monotonic()
@@ -110,7 +125,7 @@ def limited(solver: Any, deadline: float, assumptions: Sequence[int] = ()) -> bo
     return native
 
 
-def _mend(model: Model, limit_s: float) -> Found:
+def _repair(model: Model, limit_s: float) -> Found:
     maxsat, encoding = model
     maxsat.deadline = time.monotonic() + limit_s
     with maxsat:
@@ -123,12 +138,12 @@ def _mend(model: Model, limit_s: float) -> Found:
 
 
 def _softened(solver: str, found: Clauses, problem: Problem) -> Any:
-    """MaxSAT by python-sat's RC2, which asks the solver for cores of givens that cannot all hold."""
+    """Return a MaxSAT solver (RC2 of python-sat), which is guided by cores of contradictory givens."""
     from pysat.examples.rc2 import RC2
     from pysat.formula import WCNF
 
     class Limited(RC2):
-        """RC2 that looks at the clock: it raises TimeoutError."""
+        """RC2 that raises TimeoutError at its deadline."""
 
         deadline = 0.0
 
@@ -149,5 +164,5 @@ def _read(literals: Sequence[int], encoding: Direct) -> tuple[int, ...] | None:
 
 
 def _counters(solver: Any) -> dict[str, int]:
-    told = solver.accum_stats() or {}
-    return {name: told[name] for name in COUNTERS if name in told}
+    statistics = solver.accum_stats() or {}
+    return {name: statistics[name] for name in COUNTERS if name in statistics}

@@ -1,6 +1,6 @@
-"""Every field of CP-SAT's parameters by its own name, as the installed library describes it.
+"""The fields of CP-SAT's parameters, as the installed library describes them.
 
-Documentation: ``sat_parameters.proto`` of OR-Tools. It says what each field does, and this what may be typed.
+Documentation: ``sat_parameters.proto`` of OR-Tools describes each field.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 from cagematch.problems.errors import ConfigurationError
 from cagematch.workers.backends.contract import SEED_MOST, Parameter, Settings
 
-# Other parameters, the limits of a run and its cores stand for these.
-SPOKEN_FOR = {
+# Fields that users cannot set, and what to use instead: other parameters, or the limits of a run.
+RESERVED = {
     "num_workers": "workers=",
     "num_search_workers": "workers=",
     "random_seed": "seed=",
@@ -22,15 +22,31 @@ SPOKEN_FOR = {
     "log_to_response": "log=",
     "max_time_in_seconds": "--timeout",
     "max_memory_in_mb": "--memory",
-    "catch_sigint_signal": "nothing: a keeper ends a run",
+    "catch_sigint_signal": "--timeout, as interrupts are disabled during a run",
 }
 REAL = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?inf"
 
 
 def parameter(name: str) -> Parameter | None:
-    """Describe a field as a parameter; None where there is no such field, or none that a line can hold."""
-    if name in SPOKEN_FOR:
-        raise ConfigurationError(f"cp-sat: {name} is not set by name; use {SPOKEN_FOR[name]}")
+    """Describe a field as a parameter.
+
+    Parameters
+    ----------
+    name
+        The field's name in ``SatParameters``.
+
+    Returns
+    -------
+    Parameter | None
+        None if there is no such field, or if it is a message.
+
+    Raises
+    ------
+    ConfigurationError
+        Cagematch sets the field itself, or OR-Tools is not installed.
+    """
+    if name in RESERVED:
+        raise ConfigurationError(f"cp-sat: {name} cannot be set directly; use {RESERVED[name]}")
     field = _field(name)
     if field is None or field.message_type:
         return None
@@ -38,7 +54,7 @@ def parameter(name: str) -> Parameter | None:
 
 
 def _repeated(field: Any) -> Parameter:
-    """Several words; as commas part parameters, a + stands between them."""
+    """Describe a repeated field: values are separated by +, because commas separate parameters."""
     word = "|".join(value.name for value in field.enum_type.values) if field.enum_type else r"\w+"
     return Parameter("", pattern=rf"({word})(\+({word}))*")
 
@@ -57,7 +73,7 @@ def _single(field: Any) -> Parameter:
 
 
 def text(settings: Settings) -> str:
-    """The fields among the settings in protobuf's text format, which the library reads."""
+    """Return those settings that are fields, in protobuf's text format."""
     return " ".join(line for name, value in settings.items() for line in _lines(name, value))
 
 
@@ -72,5 +88,7 @@ def _field(name: str) -> Any:
     try:
         from ortools.sat.sat_parameters_pb2 import SatParameters
     except ImportError:
-        raise ConfigurationError(f"cp-sat: {name} cannot be looked up, as OR-Tools is not installed here") from None
+        raise ConfigurationError(
+            f"cp-sat: cannot check parameter {name} without OR-Tools; run `pip install ortools`"
+        ) from None
     return SatParameters.DESCRIPTOR.fields_by_name.get(name)

@@ -1,8 +1,8 @@
-"""Chronological backtracking in plain Python, as a first lecture on constraint processing has it.
+"""Chronological backtracking in plain Python, as in an introductory lecture on constraint processing.
 
-The variables are assigned in a fixed order, each value of the domain in turn; AllDifferent is broken into
-binary constraints, and after each assignment every constraint whose variables all have values is
-checked. Nothing is propagated and nothing is clever: this is what the others are measured against.
+Variables are assigned in a fixed order, with each value of the domain in turn. AllDifferent is decomposed into binary
+constraints. After each assignment, every constraint whose variables all have values is checked. There is no
+propagation and no heuristic: this backend is the baseline for all others.
 """
 
 from __future__ import annotations
@@ -86,6 +86,6 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 @lru_cache(maxsize=64)
 def _checks(rules: Rules) -> tuple[tuple[Constraint, ...], ...]:
-    """For each variable, every constraint over it and those before it: all have values by then."""
+    """For each variable, the constraints over it and earlier variables, all of which have values by then."""
     constraints = pairwise(rules)
     return tuple(tuple(c for c in constraints if max(c.scope) <= v) for v in range(len(rules.domains)))

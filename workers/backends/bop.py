@@ -1,4 +1,4 @@
-"""BOP, Google's solver of pure 0/1 programs, which CP-SAT took the place of.
+"""BOP, Google's solver for pure 0/1 programs, the predecessor of CP-SAT.
 
 Documentation: ``bop_parameters.proto``, and OR-Tools' ``pywraplp``, through which it is used.
 """
@@ -10,4 +10,4 @@ from cagematch.workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASK
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 ENGINE = "BOP"
-version, build = engine(ENGINE, counts=())  # it counts neither nodes nor iterations
+version, build = engine(ENGINE, counts=())  # it provides neither nodes nor iterations

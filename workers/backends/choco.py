@@ -1,6 +1,6 @@
 """Choco, a constraint solver of IMT Atlantique, compiled to a native library: its default search.
 
-Documentation: choco-solver.org, and pychoco.readthedocs.io, its Python interface.
+Documentation: choco-solver.org, and pychoco.readthedocs.io for the Python interface.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ TASKS = tuple(Task)
 STATUS = {"SOLUTION": SOLVED, "TERMINATED": REFUTED, "STOPPED": OUT_OF_TIME, "KILLED": OUT_OF_TIME}
 PARAMETERS = {
     "cages": CAGES,
-    "alldifferent": Parameter("AC", ("AC", "BC", "FC", "NEQS"), help="the consistency that AllDifferent keeps"),
+    "alldifferent": Parameter("AC", ("AC", "BC", "FC", "NEQS"), help="the consistency level of AllDifferent"),
 }
-Model = tuple[Any, list[Any], bool]  # the model, its variables, and whether it is one of a repair
+Model = tuple[Any, list[Any], bool]  # the model, its variables, and whether the task is a repair
 
 
 def version() -> str:
@@ -66,7 +66,7 @@ def build(problem: Problem, order: Order) -> Model:
     for constraint in rules.constraints:
         post(constraint, model, variables, str(order.settings["alldifferent"]))
     if repairing:
-        _keep_most(model, variables, problem)
+        _minimize_changes(model, variables, problem)
     return model, variables, repairing
 
 
@@ -77,7 +77,7 @@ def search(model: Model, limit_s: float) -> Found:
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Let the solver go on to the next solution, as long as it has one."""
+    """Resume the search after each solution until there are no more."""
     solver = model[0].get_solver()
     solver.limit_time(f"{max(0.001, limit_s):.3f}s")
     more = found = True
@@ -88,24 +88,24 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     return Found(native, None, counters, complete=native == "TERMINATED")
 
 
-def _keep_most(model: Any, variables: list[Any], problem: Problem) -> None:
-    """Ensures that as few givens change as can be: the objective."""
+def _minimize_changes(model: Any, variables: list[Any], problem: Problem) -> None:
+    """Set the objective: the number of changed givens."""
     changed = [model.arithm(variables[variable], "!=", value).reify() for variable, value in problem.givens]
     changes = model.intvar(0, len(changed))
-    if changed:  # the interface takes no sum of nothing
+    if changed:  # the interface rejects an empty sum
         model.sum(changed, "=", changes).post()
     model.set_objective(changes, maximize=False)
 
 
 def _variable(model: Any, values: tuple[int, ...]) -> Any:
-    """Make an integer: between the ends of its domain where that has no gaps, which the interface takes faster."""
+    """Create an integer variable; for a domain without gaps by its bounds, which is faster."""
     low, high = values[0], values[-1]
     return model.intvar(low, high) if high - low < len(values) else model.intvar(list(values))
 
 
 @singledispatch
 def post(constraint: Constraint, model: Any, variables: list[Any], consistency: str) -> None:
-    """Ensures that the constraint holds."""
+    """Post a constraint; raise NotImplementedError for an unsupported type."""
     raise NotImplementedError(type(constraint).__name__)
 
 
@@ -133,7 +133,7 @@ def _(constraint: Less, model: Any, variables: list[Any], consistency: str) -> N
 
 @post.register
 def _(constraint: AllowedSets, model: Any, variables: list[Any], consistency: str) -> None:
-    """The variables differ, and for each a table has the pairs of a value and a set that has it."""
+    """All variables differ; for each variable, a table lists the pairs of a value and a set that contains it."""
     scope = [variables[v] for v in constraint.scope]
     model.all_different(scope, consistency).post()
     choice = model.intvar(0, len(constraint.sets) - 1)

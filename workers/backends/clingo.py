@@ -1,8 +1,9 @@
-"""Clingo, an answer set solver of the University of Potsdam: choose atoms, and let no row be broken.
+"""Clingo, an answer set solver of the University of Potsdam: choose atoms such that no row is violated.
 
-Documentation: the Potassco guide, and potassco.org/clingo/python-api, ``clingo.backend``: a program that is ground
-already, which takes a seventh of the time of grounding it. Its rules are made once; each run adds them to a new control
-object, and the clues.
+The ground program is added directly, which takes a seventh of the time of grounding. The rules of the program are
+cached; each run adds them and the clues to a new control object.
+
+Documentation: the Potassco guide, and potassco.org/clingo/python-api, ``clingo.backend``.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from cagematch.workers.backends.contract import (
 HANDLES = ENCODED
 TASKS = tuple(Task)
 STATUS = {"SAT": SOLVED, "UNSAT": REFUTED, "UNKNOWN": OUT_OF_TIME}
-PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
-Model = tuple[Any, Direct, bool]  # the program, its encoding, and whether it is one of a repair
-Body = tuple[int, list[tuple[int, int]]]  # a least sum, and literals with their weights; atom a is literal a + 1
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 uses the seed of the batch")}
+Model = tuple[Any, Direct, bool]  # the program, its encoding, and whether the task is a repair
+Body = tuple[int, list[tuple[int, int]]]  # a lower bound, and literals with weights; atom a is literal a + 1
 
 
 def version() -> str:
@@ -56,13 +57,13 @@ def build(problem: Problem, order: Order) -> Model:
 
     rules = posted(problem.rules, order.settings["cages"])
     encoding = direct(rules)
-    # All models; and of a repair, from cores of what cannot all hold, as descending from any model takes far longer.
+    # Enumerate all models. A repair is optimized from unsatisfiable cores; descending from a model takes far longer.
     options = ["--warn=none", f"--seed={order.seed & SEED_MOST}", "--models=0", "--opt-strategy=usc"]
     control = clingo.Control(options, logger=lambda *_: None)
     with control.backend() as backend:
         backend.add_rule([backend.add_atom() for _ in encoding.atoms], choice=True)
-        ruled_out, weighted = _broken(rules)
-        for literals in ruled_out:
+        forbidden, weighted = _violations(rules)
+        for literals in forbidden:
             backend.add_rule([], literals)
         for least, weights in weighted:
             backend.add_weight_rule([], least, weights)
@@ -96,16 +97,17 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
                 native = "SAT"
                 break
             handle.resume()
-    told = control.statistics["solving"]["solvers"]
-    counters = {"choices": int(told["choices"]), "conflicts": int(told["conflicts"])}
+    statistics = control.statistics["solving"]["solvers"]
+    counters = {"choices": int(statistics["choices"]), "conflicts": int(statistics["conflicts"])}
     return Found(native, None, counters, complete=complete)
 
 
 @lru_cache(maxsize=64)
-def _broken(rules: Rules) -> tuple[list[list[int]], list[Body]]:
-    """What may not hold of a row: a sum above its greatest, or below its least.
+def _violations(rules: Rules) -> tuple[list[list[int]], list[Body]]:
+    """Return the conditions that violate a row: a sum above its upper bound or below its lower bound.
 
-    Apart, as literals that may not all hold, where the sum takes them all; one that is out of reach is left out.
+    A condition that requires all of its literals is returned as a plain list of literals, the others as weighted
+    bodies. A condition that cannot be reached is skipped.
     """
     bodies: list[Body] = []
     for row in direct(rules).rows:
@@ -114,11 +116,11 @@ def _broken(rules: Rules) -> tuple[list[list[int]], list[Body]]:
         bodies.append(_body(1 - row.low, [(atom, -weight) for atom, weight in terms]))
     totals = [sum(weight for _, weight in literals) for _, literals in bodies]
     compared = list(zip(bodies, totals, strict=True))
-    ruled_out = [[literal for literal, _ in body[1]] for body, total in compared if body[0] == total]
-    return ruled_out, [body for body, total in compared if body[0] < total]
+    forbidden = [[literal for literal, _ in body[1]] for body, total in compared if body[0] == total]
+    return forbidden, [body for body, total in compared if body[0] < total]
 
 
 def _body(least: int, terms: list[tuple[int, int]]) -> Body:
-    """A sum that reaches its least, told with positive weights: -w where x holds is w where it does not, and w less."""
+    """Return a lower bound on a sum with positive weights only: -w × x is w × (not x) - w."""
     literals = [(atom + 1 if weight > 0 else -(atom + 1), abs(weight)) for atom, weight in terms if weight]
     return least - sum(weight for _, weight in terms if weight < 0), literals

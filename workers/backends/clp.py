@@ -1,4 +1,4 @@
-"""CLP, the simplex solver of COIN-OR: the linear relaxation only. A fractional optimum is no answer.
+"""CLP, the simplex solver of COIN-OR. It solves the linear relaxation; a fractional optimum is not an answer.
 
 Documentation: the CLP User Guide, and OR-Tools' ``pywraplp``, through which it is used.
 """

@@ -1,7 +1,8 @@
 """CP-SAT, Google's lazy-clause-generation solver, through OR-Tools' CpModel.
 
-Documentation: the OR-Tools reference, "CP-SAT Solver", and ``sat_parameters.proto`` for the parameters. The model of
-the rules is made once and kept; ``CpModel.clone`` copies it for each puzzle.
+The model of the rules is cached; ``CpModel.clone`` copies it for each puzzle.
+
+Documentation: the OR-Tools reference, "CP-SAT Solver", and ``sat_parameters.proto`` for the parameters.
 """
 
 from __future__ import annotations
@@ -56,20 +57,20 @@ STATUS = {
     "MODEL_INVALID": FAILED,
 }
 FOUND = ("OPTIMAL", "FEASIBLE")
-# The library takes some thousands and calls more an invalid model; no machine has that many cores to compare.
+# The library accepts some thousands, and reports an invalid model for more. No machine has that many cores.
 MOST_WORKERS = 1024
 PARAMETERS = {
     "workers": Parameter(4, least=1, most=MOST_WORKERS, help="parallel searches (num_search_workers)"),
-    "encoding": Parameter("int", ("int", "bool"), help="one integer a variable, or one Boolean a value"),
+    "encoding": Parameter("int", ("int", "bool"), help="one integer per variable, or one Boolean per value"),
     "cages": CAGES,
     "presolve": Parameter("on", ("on", "off"), help="simplify the model first (cp_model_presolve)"),
-    "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's"),
-    "log": Parameter("off", ("off", "on"), help="keep the solver's log with the run (log_search_progress)"),
+    "seed": Parameter(-1, least=-1, help="random seed; -1 uses the seed of the batch"),
+    "log": Parameter("off", ("off", "on"), help="store the solver's log with the run (log_search_progress)"),
 }
 
 
 class Model(NamedTuple):
-    """A problem in one of its forms, and the solver with its parameters set; ``log`` fills as the solver prints."""
+    """A problem in one of its forms, the solver with its parameters, and the log, which the solver appends to."""
 
     form: Integers | Booleans
     solver: Any
@@ -85,19 +86,19 @@ def version() -> str:
 def size(rules: Rules, settings: Settings) -> Size:
     rules = posted(rules, settings["cages"])
     if settings["encoding"] == "int":
-        told = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
+        counts = Counter(f"{type(c).__name__} {c.role}" for c in rules.constraints)
         choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
         for choice in choices:
-            told[f"domain {choice.role}"] += len(choice.sets) * len(choice.scope)
-            told[f"exactly one {choice.role}"] += 1
+            counts[f"domain {choice.role}"] += len(choice.sets) * len(choice.scope)
+            counts[f"exactly one {choice.role}"] += 1
         sets = sum(len(choice.sets) for choice in choices)
-        return Size({"integer": len(rules.domains)} | ({"Boolean": sets} if sets else {}), told)
+        return Size({"integer": len(rules.domains)} | ({"Boolean": sets} if sets else {}), counts)
     encoding = direct(rules)
-    told = Counter(f"linear {row.role}" for row in encoding.rows)
+    counts = Counter(f"linear {row.role}" for row in encoding.rows)
     for row in encoding.rows:
         if row.link:
-            told[f"clause {row.role}"] += len(row.atoms)
-    return Size({"Boolean": len(encoding.atoms)}, told)
+            counts[f"clause {row.role}"] += len(row.atoms)
+    return Size({"Boolean": len(encoding.atoms)}, counts)
 
 
 def build(problem: Problem, order: Order) -> Model:
@@ -118,7 +119,7 @@ def build(problem: Problem, order: Order) -> Model:
         posted(problem.rules, order.settings["cages"])
     )
     if order.task is Task.REPAIR:
-        _keep_most(form, problem)
+        _maximize_kept(form, problem)
     else:
         for given in problem.givens:
             form.fix(*given)
@@ -135,7 +136,7 @@ def search(model: Model, limit_s: float) -> Found:
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Let the solver enumerate, which it does with one worker only, whatever ``workers`` says."""
+    """Use the solver's enumeration, which requires a single worker regardless of the parameter ``workers``."""
     from ortools.sat.python import cp_model
 
     form, solver, log = model
@@ -154,13 +155,13 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     taker = Taker()
     native = solver.status_name(solver.solve(form.model, taker))
     if native == "FEASIBLE" and taker.more:
-        native = "UNKNOWN"  # it was not told to stop: its limit came first
+        native = "UNKNOWN"  # `take` did not end the search, so it reached its limit
     counters = {"branches": solver.num_branches, "conflicts": solver.num_conflicts}
     return Found(native, None, counters, "\n".join(log), complete=native in ("OPTIMAL", "INFEASIBLE"))
 
 
-def _keep_most(form: Integers | Booleans, problem: Problem) -> None:
-    """Leave the givens open; as many as can be are kept, and the search begins with all of them."""
+def _maximize_kept(form: Integers | Booleans, problem: Problem) -> None:
+    """Leave the givens open and maximize the number of kept ones; all of them are the hint."""
     kept = [form.takes(*given) for given in problem.givens]
     for literal in kept:
         form.model.add_hint(literal, 1)
@@ -168,45 +169,45 @@ def _keep_most(form: Integers | Booleans, problem: Problem) -> None:
 
 
 class Integers:
-    """The rules' model, copied: an integer a variable. Booleans of the model's own come behind these."""
+    """A copy of the rules' model with one integer per variable; the model's own Booleans follow them."""
 
     def __init__(self, rules: Rules) -> None:
         self.model = _integer_model(rules).clone()
         self._count = len(rules.domains)
 
     def fix(self, variable: int, value: int) -> None:
-        """Let a clue leave its variable one value."""
+        """Restrict the domain of a variable to its given value."""
         domain = self.model.proto.variables[variable].domain
         domain.clear()
         domain.extend((value, value))
 
     def takes(self, variable: int, value: int) -> Any:
-        """A literal that holds only if the variable takes the value."""
+        """Return a literal that implies that the variable has the value."""
         literal = self.model.new_bool_var("")
         self.model.add(self.model.get_int_var_from_proto_index(variable) == value).only_enforce_if(literal)
         return literal
 
     def read(self, solution: Sequence[int]) -> Sequence[int]:
-        """The values of the variables."""
+        """Return the values of the variables."""
         return solution[: self._count]
 
 
 class Booleans:
-    """The rules' model, copied: a Boolean an atom of the direct encoding."""
+    """A copy of the rules' model with one Boolean per atom of the direct encoding."""
 
     def __init__(self, rules: Rules) -> None:
         self.model, self._encoding = _boolean_model(rules).clone(), direct(rules)
 
     def fix(self, variable: int, value: int) -> None:
-        """Let a clue be true."""
+        """Set the literal of a given value to true."""
         self.model.proto.variables[self._encoding.number[variable, value]].domain[0] = 1
 
     def takes(self, variable: int, value: int) -> Any:
-        """The literal that says that the variable takes the value."""
+        """Return the literal that holds if and only if the variable has the value."""
         return self.model.get_bool_var_from_proto_index(self._encoding.number[variable, value])
 
     def read(self, solution: Sequence[int]) -> Sequence[int] | None:
-        """The values of the variables."""
+        """Return the values of the variables; None if a variable has no single value."""
         return self._encoding.decode([value == 1 for value in solution])
 
 
@@ -243,17 +244,17 @@ def _boolean_model(rules: Rules) -> Any:
 
 
 def _link(model: Any, members: list[Any], weights: Sequence[int]) -> None:
-    """As clauses: none of either side without one of the other, and at most one of the first."""
+    """Post a link as clauses: a literal of either side implies one of the other; at most one of the first holds."""
     ones, others = ([m for m, weight in zip(members, weights, strict=True) if weight == side] for side in (1, -1))
-    for some, them in ((ones, others), (others, ones)):
-        for member in some:
-            model.add_bool_or([member.negated(), *them])
+    for side, opposite in ((ones, others), (others, ones)):
+        for member in side:
+            model.add_bool_or([member.negated(), *opposite])
     model.add_at_most_one(ones)
 
 
 @singledispatch
 def post(constraint: Constraint, model: Any, variables: list[Any]) -> None:
-    """Ensures that the constraint holds, over integer variables."""
+    """Post a constraint over integer variables; raise NotImplementedError for an unsupported type."""
     raise NotImplementedError(type(constraint).__name__)
 
 

@@ -1,7 +1,9 @@
-"""Exact cover by dancing links: choose rows of a 0/1 matrix so that each column is covered once.
+"""Exact cover by dancing links: choose rows of a 0/1 matrix so that each column is covered exactly once.
 
-Documentation: github.com/jwg4/exact_cover; Knuth, "Dancing Links" (2000). Each atom of the direct encoding is a row,
-each of its constraints a column; one that need not be covered has a row of its own that covers nothing else.
+Each atom of the direct encoding is a row, and each of its constraints is a column. An optional column has a slack row
+that covers only this column.
+
+Documentation: github.com/jwg4/exact_cover; Knuth, "Dancing Links" (2000).
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from cagematch.workers.backends.contract import (
     Take,
 )
 
-HANDLES = (AllDifferent, NotEqual, Less)  # a sum is no cover
+HANDLES = (AllDifferent, NotEqual, Less)  # a sum cannot be stated as a cover
 TASKS = (Task.SOLVE, Task.UNIQUE, Task.COUNT)
-# The library has no limit of its own: it is looked at between two of its answers, and the keeper ends the rest.
+# The library has no time limit. The clock is checked between two calls; the keeper ends a call that takes too long.
 STATUS = {"cover": SOLVED, "no cover": REFUTED, "limit": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
 Model = tuple[Any, Any, Direct]
@@ -52,7 +54,7 @@ def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to
 
 
 def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to set
-    """Take the rules' matrix without the rows that the clues rule out."""
+    """Copy the rules' matrix without the rows that the clues exclude."""
     import numpy as np
 
     encoding, matrix = direct(problem.rules), _matrix(problem.rules)
@@ -64,7 +66,7 @@ def build(problem: Problem, order: Order) -> Model:  # noqa: ARG001 - nothing to
     return matrix[kept], kept, encoding
 
 
-def search(model: Model, limit_s: float) -> Found:  # noqa: ARG001 - the library knows no limit
+def search(model: Model, limit_s: float) -> Found:  # noqa: ARG001 - the library has no limit
     from exact_cover import get_exact_cover
     from exact_cover.error import NoSolution
 
@@ -75,18 +77,18 @@ def search(model: Model, limit_s: float) -> Found:  # noqa: ARG001 - the library
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Ask for two covers, for four, for eight …: the library hands them over when it has so many, or all."""
+    """Request 2, 4, 8 … covers: the library returns only when it has found that number, or all."""
     deadline = time.monotonic() + limit_s
-    handed: set[tuple[int, ...]] = set()
-    wanted = 2
+    known: set[tuple[int, ...]] = set()
+    requested = 2
     while time.monotonic() < deadline:
-        covers = _covers(model[0], wanted)
-        for cover in covers - handed:
+        covers = _covers(model[0], requested)
+        for cover in covers - known:
             if not take(_read(model, cover)):
                 return Found("cover")
-        if len(covers) < wanted:
+        if len(covers) < requested:
             return Found("cover" if covers else "no cover", complete=True)
-        handed, wanted = covers, 2 * wanted
+        known, requested = covers, 2 * requested
     return Found("limit")
 
 
@@ -105,7 +107,7 @@ def _covers(matrix: Any, most: int) -> set[tuple[int, ...]]:
         covers: set[tuple[int, ...]] = get_all_solutions(matrix, most)
     except NoSolution:
         return set()
-    return {cover or tuple(range(len(matrix))) for cover in covers}  # what takes all rows comes out as none of them
+    return {cover or tuple(range(len(matrix))) for cover in covers}  # the library returns () for a cover of all rows
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""GLOP, Google's simplex solver: the linear relaxation only. A fractional optimum is no answer.
+"""GLOP, Google's simplex solver. It solves the linear relaxation; a fractional optimum is not an answer.
 
 Documentation: ``glop/parameters.proto``, and OR-Tools' ``pywraplp``, through which it is used.
 """

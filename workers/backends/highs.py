@@ -1,4 +1,4 @@
-"""HiGHS, the linear and mixed-integer solver of the University of Edinburgh, as OR-Tools brings it along.
+"""HiGHS, the linear and mixed-integer solver of the University of Edinburgh, as bundled with OR-Tools.
 
 Documentation: highs.dev, and OR-Tools' ``pywraplp``, through which it is used.
 """

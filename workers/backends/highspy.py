@@ -1,7 +1,9 @@
-"""HiGHS, the linear and mixed-integer solver of the University of Edinburgh, directly.
+"""HiGHS, the linear and mixed-integer solver of the University of Edinburgh, through its own Python interface.
 
-Documentation: highs.dev, and its Python interface. The rules' matrix is made once as a ``HighsLp``; ``passModel``
-hands it to a new solver in each run, and clues are bounds.
+The matrix of the rules is cached as a ``HighsLp``; ``passModel`` copies it to a new solver in each run. Clues are
+bounds.
+
+Documentation: highs.dev.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all",
 HANDLES = ENCODED
 TASKS = tuple(Task)
 OPTIMAL, LATE = "kOptimal", "kTimeLimit"
-FEASIBLE = "kTimeLimit with a solution"  # the library says this in two words
+FEASIBLE = "kTimeLimit with a solution"  # a combination of the model status and the solution status
 STATUS = {
     OPTIMAL: SOLVED,
     FEASIBLE: SOLVED,
@@ -44,16 +46,16 @@ STATUS = {
     "kHighsInterrupt": OUT_OF_TIME,
     **dict.fromkeys(("kLoadError", "kModelError", "kPresolveError", "kSolveError", "kPostsolveError"), FAILED),
     **dict.fromkeys(("kNotset", "kModelEmpty", "kUnbounded", "kUnknown"), FAILED),
-    # Limits that are not set.
+    # Limits that are never set.
     **dict.fromkeys(
         ("kObjectiveBound", "kObjectiveTarget", "kIterationLimit", "kSolutionLimit", "kMemoryLimit"), FAILED
     ),
 }
-PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 uses the seed of the batch")}
 
 
 class Model(NamedTuple):
-    """A solver with its program, and the encoding of that."""
+    """A solver with its program, and the encoding of the program."""
 
     solver: Any
     encoding: Direct
@@ -77,7 +79,7 @@ def build(problem: Problem, order: Order) -> Model:
     solver.passModel(_program(rules))
     for given in problem.givens:
         if order.task is Task.REPAIR:
-            # As many as can be are kept. A gap of 0.01 % is called optimal: less than one, of any number of clues.
+            # Maximize the number of kept givens. The gap of 0.01 % is less than one given, so optimal is exact.
             solver.changeColCost(encoding.number[given], -1)
         else:
             solver.changeColBounds(encoding.number[given], 1, 1)
@@ -91,9 +93,9 @@ def search(model: Model, limit_s: float) -> Found:
     solver.setOptionValue("time_limit", limit_s)
     solver.run()
     native = solver.getModelStatus().name
-    told = solver.getInfo()
-    counters = {"nodes": max(0, told.mip_node_count), "iterations": told.simplex_iteration_count}
-    if native == LATE and told.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+    info = solver.getInfo()
+    counters = {"nodes": max(0, info.mip_node_count), "iterations": info.simplex_iteration_count}
+    if native == LATE and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         native = FEASIBLE
     if STATUS.get(native) is not SOLVED:
         return Found(native, None, counters)

@@ -1,7 +1,7 @@
-"""The original constraint solver of OR-Tools (pywrapcp): depth-first search under a chosen strategy.
+"""The original constraint solver of OR-Tools (pywrapcp): depth-first search with selectable strategies.
 
-Documentation: the OR-Tools reference, "Original CP Solver"; the strategies are those of
-``IntVarStrategy`` and ``IntValueStrategy`` in ``constraint_solver.h``.
+Documentation: the OR-Tools reference, "Original CP Solver". The strategies are those of ``IntVarStrategy`` and
+``IntValueStrategy`` in ``constraint_solver.h``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from cagematch.workers.backends.contract import (
 
 HANDLES = (AllDifferent, Sum, NotEqual, Less, AllowedSets)
 TASKS = tuple(Task)
-# NextSolution says False both when the tree is exhausted and when a limit was crossed, and Python is not
-# given the limit's own word. Measured time tells them apart; in doubt it was the limit, never a proof.
-DOUBT_MS = 5
+# NextSolution returns False both when the search tree is exhausted and when a limit is reached, and the limit's state
+# is not available in Python. The measured time distinguishes the two; close to the limit it counts as the limit.
+TOLERANCE_MS = 5
 STATUS = {"solution": SOLVED, "exhausted": REFUTED, "limit crossed": OUT_OF_TIME}
 VARIABLE_STRATEGIES = (
     "CHOOSE_FIRST_UNBOUND",
@@ -67,10 +67,10 @@ PARAMETERS = {
     "var": Parameter("CHOOSE_FIRST_UNBOUND", VARIABLE_STRATEGIES, help="which variable to branch on"),
     "val": Parameter("ASSIGN_MIN_VALUE", VALUE_STRATEGIES, help="which value to try first"),
     "alldifferent": Parameter(
-        "bounds", ("bounds", "values"), help="what AllDifferent looks at: intervals, or settled values"
+        "bounds", ("bounds", "values"), help="propagation of AllDifferent: by bounds, or by assigned values"
     ),
     "cages": CAGES,
-    "seed": Parameter(-1, least=-1, help="random seed of the random strategies; -1 takes the batch's"),
+    "seed": Parameter(-1, least=-1, help="random seed of the random strategies; -1 uses the seed of the batch"),
 }
 
 
@@ -103,7 +103,7 @@ def build(problem: Problem, order: Order) -> Model:
         post(constraint, store)
     strategies = (getattr(pywrapcp.Solver, str(order.settings[which])) for which in ("var", "val"))
     phase = solver.Phase(variables, *strategies)
-    return _keeping(store, phase, problem) if repairing else Model(store, phase)
+    return _repair_model(store, phase, problem) if repairing else Model(store, phase)
 
 
 def search(model: Model, limit_s: float) -> Found:
@@ -120,15 +120,15 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     more = found = True
     while more and (found := solver.NextSolution()):
         more = take([variable.Value() for variable in variables])
-    crossed = (time.monotonic() - started) * 1000 > limit_ms - DOUBT_MS
+    crossed = (time.monotonic() - started) * 1000 > limit_ms - TOLERANCE_MS
     solver.EndSearch()
     native = "solution" if found else "limit crossed" if crossed else "exhausted"
     counters = {"branches": solver.Branches(), "failures": solver.Failures()}
     return Found(native, None, counters, complete=native == "exhausted")
 
 
-def _keeping(store: Store, phase: Any, problem: Problem) -> Model:
-    """A model that keeps as many givens as can be: it tries that first, and goes by the strategies for the rest."""
+def _repair_model(store: Store, phase: Any, problem: Problem) -> Model:
+    """Return a model that maximizes the kept givens: it branches on keeping them first, then by the strategies."""
     solver = store.solver
     kept = [solver.IsEqualCstVar(store.variables[variable], value) for variable, value in problem.givens]
     keep = solver.Phase(kept, solver.CHOOSE_FIRST_UNBOUND, solver.ASSIGN_MAX_VALUE)
@@ -136,9 +136,16 @@ def _keeping(store: Store, phase: Any, problem: Problem) -> Model:
 
 
 class Store(NamedTuple):
-    """What constraints are posted to. ``bounds``: AllDifferent reasons about intervals, not settled values only.
+    """What constraints are posted to.
 
-    ``choices``: variables for which of its sets a constraint takes; once the others have values, so have they.
+    Parameters
+    ----------
+    solver, variables
+        The solver, and its variables in the order of the rules.
+    bounds
+        Whether AllDifferent propagates bounds, and not only assigned values.
+    choices
+        The variables that select the set of an ``AllowedSets``. The other variables determine them.
     """
 
     solver: Any
@@ -148,7 +155,7 @@ class Store(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A store, the search's strategies, and of a repair what is to be the most."""
+    """A store, the search strategy, and for a repair the objective."""
 
     store: Store
     phase: Any
@@ -157,7 +164,7 @@ class Model(NamedTuple):
 
 @singledispatch
 def post(constraint: Constraint, store: Store) -> None:
-    """Ensures that the constraint holds."""
+    """Post a constraint; raise NotImplementedError for an unsupported type."""
     raise NotImplementedError(type(constraint).__name__)
 
 
@@ -185,7 +192,7 @@ def _(constraint: Less, store: Store) -> None:
 
 @post.register
 def _(constraint: AllowedSets, store: Store) -> None:
-    """The variables differ, and for each a table has the pairs of a value and a set that has it."""
+    """All variables differ; for each variable, a table lists the pairs of a value and a set that contains it."""
     solver, scope = store.solver, [store.variables[v] for v in constraint.scope]
     choice = solver.IntVar(0, len(constraint.sets) - 1)
     store.choices.append(choice)

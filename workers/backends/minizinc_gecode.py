@@ -1,4 +1,4 @@
-"""Gecode, a constraint solver by copying and recomputation, through MiniZinc.
+"""Gecode, a constraint solver with copying and recomputation, through MiniZinc.
 
 Documentation: gecode.org, and the MiniZinc Handbook.
 """

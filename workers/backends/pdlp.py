@@ -1,4 +1,6 @@
-"""PDLP, Google's first-order solver: the linear relaxation only, to a tolerance. A fractional optimum is no answer.
+"""PDLP, Google's first-order solver. It solves the linear relaxation to a tolerance.
+
+A fractional optimum is not an answer.
 
 Documentation: the OR-Tools guide, "PDLP", and OR-Tools' ``pywraplp``, through which it is used.
 """
@@ -12,7 +14,7 @@ from cagematch.workers.backends.contract import GAVE_UP
 
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "search", "size", "version"]
 
-# Its certificate of infeasibility holds to a tolerance: it finds one for puzzles that have a solution. No proof, then.
+# Its certificate of infeasibility holds only to a tolerance and is not a proof: it exists for solvable puzzles.
 STATUS = _linear.STATUS | {2: GAVE_UP}
 ENGINE = "PDLP"
 version, build = engine(ENGINE, counts=("iterations",))

@@ -1,9 +1,11 @@
-"""Constraint propagation and the most constrained variable first, in plain Python, to be read in class.
+"""Constraint propagation with the smallest domain first, in plain Python, for teaching.
 
-After Norvig's "Solving Every Sudoku Puzzle": each variable has the values that it may still take. A constraint
-strikes out what it does not allow, which wakes the constraints over the variables concerned. When nothing moves any
-more, the variable with the fewest values left is tried with each of them. What a type of constraint can strike out
-before all but one of its variables are settled stands in a function of its own below.
+Each variable has the values that are still possible. A constraint removes the values that it does not allow, which
+wakes the constraints over the changed variables. At the fixpoint, the search branches on the variable with the fewest
+values. Each constraint type has its own function below for what it can remove before all of its variables but one are
+assigned.
+
+Source: Norvig, "Solving Every Sudoku Puzzle".
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 
 def propagate(left: list[Values], woken: Iterable[Constraint], wakes: Wakes) -> bool:
-    """Strike out values until nothing moves; False when a variable has none left."""
+    """Remove values until the fixpoint; return False if a variable has none left."""
     agenda = dict.fromkeys(woken)
     while agenda:
         constraint, _ = agenda.popitem()
@@ -103,7 +105,7 @@ def propagate(left: list[Values], woken: Iterable[Constraint], wakes: Wakes) -> 
 
 @singledispatch
 def allowed(constraint: Constraint, left: list[Values]) -> Iterator[tuple[int, Values]]:
-    """Variables, and the values that the constraint allows them; any constraint, once all but one are settled."""
+    """Yield variables with the values that the constraint allows. By default, only once all but one are assigned."""
     open_ = [v for v in constraint.scope if len(left[v]) > 1]
     if len(open_) <= 1:
         last = (open_ or constraint.scope)[0]
@@ -111,7 +113,7 @@ def allowed(constraint: Constraint, left: list[Values]) -> Iterator[tuple[int, V
 
 
 def _with(last: int, value: int, constraint: Constraint, left: list[Values]) -> list[int]:
-    """An assignment of the constraint's variables: ``last`` has the value, each other the one that it has left."""
+    """Return an assignment in which ``last`` has the value, and each other variable its only remaining value."""
     assignment = [0] * len(left)
     for v in constraint.scope:
         (assignment[v],) = left[v] if v != last else (value,)
@@ -120,9 +122,9 @@ def _with(last: int, value: int, constraint: Constraint, left: list[Values]) -> 
 
 @allowed.register
 def _(constraint: AllDifferent, left: list[Values]) -> Iterator[tuple[int, Values]]:
-    """A settled value is nobody else's; and with as many values as variables, each value has its place."""
+    """Other variables cannot have an assigned value. With as many values as variables, each value is needed."""
     scope = constraint.scope
-    yield from _unlike_settled(scope, left)
+    yield from _unlike_assigned(scope, left)
     everything = NOTHING.union(*(left[v] for v in scope))
     if len(everything) < len(scope):
         yield scope[0], NOTHING
@@ -135,7 +137,7 @@ def _(constraint: AllDifferent, left: list[Values]) -> Iterator[tuple[int, Value
 
 @allowed.register
 def _(constraint: Sum, left: list[Values]) -> Iterator[tuple[int, Values]]:
-    """What the others add up to at least and at most leaves room for some values only."""
+    """The minimum and maximum sum of the other variables bound the values of each variable."""
     least = sum(min(left[v]) for v in constraint.scope)
     most = sum(max(left[v]) for v in constraint.scope)
     for v in constraint.scope:
@@ -145,25 +147,25 @@ def _(constraint: Sum, left: list[Values]) -> Iterator[tuple[int, Values]]:
 
 @allowed.register
 def _(constraint: AllowedSets, left: list[Values]) -> Iterator[tuple[int, Values]]:
-    """Values of those sets that have every settled value, and whose values are all left to somebody."""
+    """Allow the values of those sets that contain all assigned values and only possible values."""
     scope = constraint.scope
-    yield from _unlike_settled(scope, left)
-    settled = NOTHING.union(*(left[v] for v in scope if len(left[v]) == 1))
+    yield from _unlike_assigned(scope, left)
+    assigned = NOTHING.union(*(left[v] for v in scope if len(left[v]) == 1))
     everything = NOTHING.union(*(left[v] for v in scope))
-    possible = (its for its in constraint.sets if settled.issubset(its) and everything.issuperset(its))
+    possible = (its for its in constraint.sets if assigned.issubset(its) and everything.issuperset(its))
     values = NOTHING.union(*possible)
     yield from ((v, left[v] & values) for v in scope)
 
 
-def _unlike_settled(scope: tuple[int, ...], left: list[Values]) -> Iterator[tuple[int, Values]]:
-    for settled in scope:
-        if len(left[settled]) == 1:
-            yield from ((v, left[v] - left[settled]) for v in scope if v != settled)
+def _unlike_assigned(scope: tuple[int, ...], left: list[Values]) -> Iterator[tuple[int, Values]]:
+    for assigned in scope:
+        if len(left[assigned]) == 1:
+            yield from ((v, left[v] - left[assigned]) for v in scope if v != assigned)
 
 
 @allowed.register
 def _(constraint: Less, left: list[Values]) -> Iterator[tuple[int, Values]]:
-    """The first stays below the most that the second can be, the second above the least of the first."""
+    """The first is less than the maximum of the second; the second is greater than the minimum of the first."""
     a, b = constraint.scope
     yield a, frozenset(value for value in left[a] if value < max(left[b]))
     yield b, frozenset(value for value in left[b] if value > min(left[a]))

@@ -1,6 +1,6 @@
-"""CBC through PuLP: the model goes out as an MPS file to a CBC process of its own.
+"""CBC through PuLP, which writes the model to an MPS file and starts a CBC process.
 
-Documentation: PuLP's reference of ``PULP_CBC_CMD``.
+Documentation: PuLP's reference for ``PULP_CBC_CMD``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def version() -> str:
     import pulp
 
     command = [pulp.PULP_CBC_CMD().path, "-quit"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-    cbc = next((line.split()[-1] for line in told if line.startswith("Version")), "unknown")
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    cbc = next((line.split()[-1] for line in output if line.startswith("Version")), "unknown")
     return f"{cbc} (PuLP {pulp.VERSION})"
 
 

@@ -1,6 +1,6 @@
 """HiGHS through PuLP and highspy.
 
-Documentation: PuLP's reference of ``HiGHS``.
+Documentation: PuLP's reference for ``HiGHS``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SCIP through PuLP and PySCIPOpt.
 
-Documentation: PuLP's reference of ``SCIP_PY``.
+Documentation: PuLP's reference for ``SCIP_PY``.
 """
 
 from __future__ import annotations

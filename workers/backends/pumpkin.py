@@ -1,6 +1,6 @@
 """Pumpkin, a lazy-clause-generation solver of TU Delft that can log proofs.
 
-Documentation: github.com/ConSol-Lab/pumpkin, and the package pumpkin-solver, its Python interface.
+Documentation: github.com/ConSol-Lab/pumpkin, and the package pumpkin-solver for the Python interface.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASKS = tuple(Task)
 FOUND = ("Satisfiable", "Optimal")
 STATUS = {"Satisfiable": SOLVED, "Optimal": SOLVED, "Unsatisfiable": REFUTED, "Unknown": OUT_OF_TIME}
 PARAMETERS: dict[str, Parameter] = {}
-Model = tuple[Any, list[Any], Any]  # the model, its variables, and of a repair the objective
+Model = tuple[Any, list[Any], Any]  # the model, its variables, and the objective of a repair or None
 
 
 def version() -> str:
@@ -60,20 +60,20 @@ def build(problem: Problem, order: Order) -> Model:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    return first(enumerate_all, model, limit_s) if model[2] is None else _mend(model, limit_s)
+    return first(enumerate_all, model, limit_s) if model[2] is None else _repair(model, limit_s)
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Solve again and again, with a clause more that rules out the solution found."""
+    """Solve repeatedly and add a clause that excludes each solution."""
     from pumpkin_solver.constraints import Clause
 
     deadline = time.monotonic() + limit_s
     differs = cache(partial(_differs, *model[:2]))
     native = "Unknown"
     while (left_s := deadline - time.monotonic()) > 0:
-        told = model[0].satisfy(timeout=left_s)
-        native = type(told).__name__
-        assignment = _read(model, told)
+        result = model[0].satisfy(timeout=left_s)
+        native = type(result).__name__
+        assignment = _read(model, result)
         if assignment is None or not take(assignment):
             break
         model[0].add_constraint(
@@ -83,25 +83,25 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
     return Found(native, complete=native == "Unsatisfiable")
 
 
-def _mend(model: Model, limit_s: float) -> Found:
-    """Ask for no change, for one, for two …, as a few mostly do; the other way, it starts with nearly all."""
+def _repair(model: Model, limit_s: float) -> Found:
+    """Minimize from below: 0 changes, 1, 2 …, as few usually suffice. From above, the search starts with nearly all."""
     from pumpkin_solver.optimisation import Direction, Optimiser
 
-    told = model[0].optimise(model[2], Optimiser.LinearUnsatSat, Direction.Minimise, timeout=limit_s)
-    native = type(told).__name__
-    return Found(native, _read(model, told), complete=native == "Optimal")
+    result = model[0].optimise(model[2], Optimiser.LinearUnsatSat, Direction.Minimise, timeout=limit_s)
+    native = type(result).__name__
+    return Found(native, _read(model, result), complete=native == "Optimal")
 
 
-def _read(model: Model, told: Any) -> list[int] | None:
-    """The values of a solution, where there is one."""
-    if type(told).__name__ not in FOUND:
+def _read(model: Model, result: Any) -> list[int] | None:
+    """Return the values of a solution; None if there is none."""
+    if type(result).__name__ not in FOUND:
         return None
-    solution = told._0  # noqa: SLF001 - how a Rust variant shows what it holds
+    solution = result._0  # noqa: SLF001 - the field of the Rust enum variant
     return [solution.int_value(variable) for variable in model[1]]
 
 
 def _differs(model: Any, variables: list[Any], variable: int, value: int) -> Any:
-    """A Boolean that says that the variable has not the value."""
+    """Return a Boolean that holds if and only if the variable does not have the value."""
     from pumpkin_solver import Comparator, Predicate
 
     predicate = Predicate(variables[variable], Comparator.NotEqual, value)
@@ -109,7 +109,7 @@ def _differs(model: Any, variables: list[Any], variable: int, value: int) -> Any
 
 
 def _changes(model: Any, variables: list[Any], problem: Problem) -> Any:
-    """An integer that is how many givens change: the objective."""
+    """Return the objective: an integer that equals the number of changed givens."""
     from pumpkin_solver.constraints import Equals
 
     changed = [_differs(model, variables, *given).as_integer() for given in problem.givens]
@@ -119,7 +119,7 @@ def _changes(model: Any, variables: list[Any], problem: Problem) -> Any:
 
 
 def _variable(model: Any, values: tuple[int, ...]) -> Any:
-    """Make an integer between the ends of its domain; a table of one column keeps it to the values between."""
+    """Create an integer variable by its bounds; a table of one column excludes the gaps of the domain."""
     variable = model.new_integer_variable(values[0], values[-1])
     if values[-1] - values[0] >= len(values):
         from pumpkin_solver.constraints import Table
@@ -130,7 +130,7 @@ def _variable(model: Any, values: tuple[int, ...]) -> Any:
 
 @singledispatch
 def post(constraint: Constraint, model: Any, variables: list[Any]) -> None:
-    """Ensures that the constraint holds."""
+    """Post a constraint; raise NotImplementedError for an unsupported type."""
     raise NotImplementedError(type(constraint).__name__)
 
 

@@ -1,7 +1,9 @@
-"""SCIP, the constraint-integer solver of the Zuse Institute Berlin, directly.
+"""SCIP, the constraint-integer solver of the Zuse Institute Berlin, through its own Python interface.
 
-Documentation: scipopt.org, and pyscipopt.readthedocs.io. The rules' program is made once and never solved; each run
-copies it (``Model(sourceModel=…, origcopy=True)``, SCIP's own ``SCIPcopyOrig``), and clues are bounds.
+The program of the rules is cached and never solved. Each run copies it (``Model(sourceModel=…, origcopy=True)``, which
+is ``SCIPcopyOrig``). Clues are bounds.
+
+Documentation: scipopt.org, and pyscipopt.readthedocs.io.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all",
 HANDLES = ENCODED
 TASKS = tuple(Task)
 OPTIMAL, LATE = "optimal", "timelimit"
-FEASIBLE = "timelimit with a solution"  # the library says this in two words
+FEASIBLE = "timelimit with a solution"  # a combination of the status and the number of solutions
 STATUS = {
     OPTIMAL: SOLVED,
     FEASIBLE: SOLVED,
@@ -43,15 +45,15 @@ STATUS = {
     "userinterrupt": OUT_OF_TIME,
     "terminate": OUT_OF_TIME,
     **dict.fromkeys(("unknown", "unbounded"), FAILED),
-    # Limits that are not set.
+    # Limits that are never set.
     **dict.fromkeys(("nodelimit", "totalnodelimit", "stallnodelimit", "gaplimit", "memlimit", "sollimit"), FAILED),
     **dict.fromkeys(("bestsollimit", "restartlimit", "primallimit", "duallimit"), FAILED),
 }
-PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed shift; -1 takes the batch's")}
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed shift; -1 uses the seed of the batch")}
 
 
 class Model(NamedTuple):
-    """A copy of the rules' program, its variables, and the encoding of it."""
+    """A copy of the rules' program, its variables, and its encoding."""
 
     program: Any
     atoms: list[Any]
@@ -77,7 +79,7 @@ def build(problem: Problem, order: Order) -> Model:
     atoms = [named[f"a{a}"] for a in range(len(encoding.atoms))]
     givens = [atoms[encoding.number[given]] for given in problem.givens]
     if order.task is Task.REPAIR:
-        # As many as can be are kept. No gap but none at all is called optimal.
+        # Maximize the number of kept givens. SCIP's default gap is 0, so optimal is exact.
         program.setObjective(pyscipopt.quicksum(givens), "maximize")
     else:
         for given in givens:
@@ -101,7 +103,7 @@ def search(model: Model, limit_s: float) -> Found:
 
 
 def _forbid(model: Model, assignment: Sequence[int]) -> None:
-    """Go back to the program as it was told, which alone can be changed, and add the cut."""
+    """Return to the original program, the only one that can be changed, and add the cut."""
     import pyscipopt
 
     program, atoms, encoding = model

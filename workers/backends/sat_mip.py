@@ -1,4 +1,4 @@
-"""CP-SAT behind the interface of a MIP solver: the same 0/1 program as its neighbours get.
+"""CP-SAT through the interface of a MIP solver, with the same 0/1 program as the other engines.
 
 Documentation: ``sat_parameters.proto``, and OR-Tools' ``pywraplp``, through which it is used.
 """
@@ -10,4 +10,4 @@ from cagematch.workers.backends._linear import HANDLES, PARAMETERS, STATUS, TASK
 __all__ = ["HANDLES", "PARAMETERS", "STATUS", "TASKS", "build", "enumerate_all", "search", "size", "version"]
 
 ENGINE = "SAT"
-version, build = engine(ENGINE, counts=())  # the interface passes on neither branches nor conflicts
+version, build = engine(ENGINE, counts=())  # the interface provides neither branches nor conflicts

@@ -1,7 +1,9 @@
 """Z3, Microsoft's SMT solver, over finite domains: pseudo-Boolean constraints on the atoms of the direct encoding.
 
-Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq``, ``z3.PbLe`` and ``z3.Optimize`` of its Python
-interface. The rules are one conjunction, made once; each run gives it to a new solver.
+The rules are one conjunction, which is cached; each run adds it to a new solver.
+
+Documentation: microsoft.github.io/z3guide, "QF_FD"; ``z3.PbEq``, ``z3.PbLe`` and ``z3.Optimize`` of the Python
+interface.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from cagematch.workers.backends.contract import (
 HANDLES = ENCODED
 TASKS = tuple(Task)
 STATUS = {"sat": SOLVED, "unsat": REFUTED, "unknown": OUT_OF_TIME}
-PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 takes the batch's")}
+PARAMETERS = {"cages": CAGES, "seed": Parameter(-1, least=-1, help="random seed; -1 uses the seed of the batch")}
 COUNTERS = ("decisions", "conflicts", "propagations")
 Model = tuple[Any, list[Any], Direct]
 
@@ -69,13 +71,13 @@ def build(problem: Problem, order: Order) -> Model:
 
 
 def search(model: Model, limit_s: float) -> Found:
-    """The first solution, which of a repair is the best: `z3.Optimize` answers once it has proved it."""
+    """Return the first solution. For a repair it is optimal, as `z3.Optimize` returns only a proved optimum."""
     found = first(enumerate_all, model, limit_s)
     return replace(found, complete=found.native == "sat")
 
 
 def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
-    """Check again and again, with an assertion more that rules out the solution found."""
+    """Check repeatedly and add an assertion that excludes each solution."""
     import z3
 
     solver, atoms, encoding = model
@@ -96,17 +98,17 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 
 def _counters(solver: Any) -> dict[str, int]:
-    told = solver.statistics()
-    return {key.removeprefix("sat "): int(told.get_key_value(key)) for key in told.keys() if _counts(key)}  # noqa: SIM118
+    found = solver.statistics()
+    return {key.removeprefix("sat "): int(found.get_key_value(key)) for key in found.keys() if _is_counter(key)}  # noqa: SIM118
 
 
-def _counts(key: str) -> bool:
+def _is_counter(key: str) -> bool:
     return key.removeprefix("sat ") in COUNTERS
 
 
 @lru_cache(maxsize=64)
 def _conjunction(rules: Rules) -> tuple[list[Any], Any]:
-    """One expression: to assert it takes a tenth of the time of a list."""
+    """Return the atoms and a single expression: asserting it takes a tenth of the time of asserting a list."""
     import z3
 
     encoding = direct(rules)

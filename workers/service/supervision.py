@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cagematch.models import Batch, BatchState, DutyLease, Shard, ShardState
 from cagematch.models.base import now
-from cagematch.models.engine import AWAY, insert_new, reading, writing
+from cagematch.models.engine import OUTAGE_ERRORS, insert_new, reading, writing
 from cagematch.problems.errors import first_line
 from cagematch.workers.connections import MARKER
 from cagematch.workers.machine.host import host_name
@@ -165,7 +165,7 @@ def _recover(app: Celery, engine: Engine, file: SpoolFile) -> None:
     try:
         if late := file.read():
             settle(engine, late, shift_of(late))
-    except AWAY:
+    except OUTAGE_ERRORS:
         raise
     except (SQLAlchemyError, ValueError, LookupError, TypeError) as error:  # Rejected, or in another release's format.
         log.warning("results cannot be stored and stay in %s: %s", file.set_aside(), first_line(error))

@@ -11,7 +11,7 @@ from celery.utils.log import get_logger
 from sqlalchemy import Connection, Engine, insert, select
 
 from cagematch.models import Batch, BatchState, Shift
-from cagematch.models.engine import AWAY, writing
+from cagematch.models.engine import OUTAGE_ERRORS, writing
 from cagematch.problems.errors import first_line
 from cagematch.workers.shards.conditions import Conditions
 from cagematch.workers.shards.leases import ClaimedShard, finish, lease_s, renew
@@ -72,7 +72,7 @@ class Outbox:
             self._keep()  # first: with a broken network, an attempt fails only after seconds
         try:
             return self._store()
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if not self.outage:
                 text = "shard %s: the database is unreachable; runs are kept in %s until it answers: %s"
                 log.warning(text, self._claimed.shard_id, self._spool.folder, first_line(error))
@@ -87,7 +87,7 @@ class Outbox:
             while self.outage and not stopping.is_set():
                 try:
                     settle(self._engine, spooled, self._conditions.store)
-                except AWAY:
+                except OUTAGE_ERRORS:
                     stopping.wait(RETRY_S)
                 else:
                     self.position = self._next

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from celery.utils.log import get_logger
 
-from cagematch.models.engine import AWAY, writing
+from cagematch.models.engine import OUTAGE_ERRORS, writing
 from cagematch.problems.errors import SandboxError, first_line
 from cagematch.problems.problem import Restore
 from cagematch.workers.backends import entry
@@ -51,7 +51,7 @@ def work_on(shard_id: int, slots: Slots) -> None:
         try:
             _work_on(shard_id, slots)
             return
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if not logged:
                 log.warning("shard %s waits for the database: %s", shard_id, first_line(error))
             logged = True
@@ -79,7 +79,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
                 )
                 shift.work()
         keeper.release()
-    except AWAY:
+    except OUTAGE_ERRORS:
         keeper.release()  # no run is in flight: the claim or the plan failed
         if shift is None:
             raise
@@ -103,7 +103,7 @@ def _return(shift: ShiftRunner, slots: Slots, *, lost: bool) -> None:
             if return_to_queue(slots.engine, shift.claimed, lost=lost):
                 send(slots.app, [(shift.claimed.shard_id, shift.claimed.queue)])
             return
-        except AWAY:
+        except OUTAGE_ERRORS:
             if slots.stopping.wait(RETRY_S):
                 return
 
@@ -169,7 +169,7 @@ class ShiftRunner:
         requests = [self._request(run) for run in runs]
         if not self._todo:
             # Now, while the solver is busy. If it fails, supervision does it later.
-            with suppress(*AWAY):
+            with suppress(*OUTAGE_ERRORS):
                 enqueue(self._slots.app, self._slots.engine, self.claimed.batch_id)
         self._keeper.submit(requests, self._settings)
         return True
@@ -212,7 +212,7 @@ class ShiftRunner:
     def _mark(self) -> bool:
         """Mark the next run as started; return False where the lease is lost or the database is unreachable."""
         at = self._todo[0].index
-        with suppress(*AWAY), writing(self._slots.engine) as connection:
+        with suppress(*OUTAGE_ERRORS), writing(self._slots.engine) as connection:
             return renew(connection, self.claimed, at, marked=at)
         return False
 

@@ -1,4 +1,4 @@
-"""Kinds: texts into canonical texts and problems, and back; what is refused, and in which words."""
+"""Kinds: canonical texts, problems, solutions, drawings, and the messages for invalid texts."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def with_symbols(text: str, symbols: dict[int, str]) -> str:
     return "".join(symbols.get(at, symbol) for at, symbol in enumerate(text))
 
 
-def test_every_kind_has_what_a_kind_provides():
+def test_every_kind_follows_the_protocol():
     for module in KINDS.values():
         for name in ("parse", "problem", "render", "digits", "assignment", "name"):
             assert callable(getattr(module, name))
 
 
-def test_an_unknown_kind_is_named_with_those_there_are():
+def test_an_unknown_kind_is_reported_with_the_known_ones():
     with pytest.raises(InputError, match=r"'go'.*sudoku"):
         kind_named("go")
 
@@ -51,7 +51,7 @@ def test_the_canonical_text_of_a_canonical_text_is_itself(case):
 
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
-def test_a_solution_survives_writing_and_reading_and_is_one(case):
+def test_a_solution_survives_writing_and_reading(case):
     values = sudoku.assignment(case.puzzle, case.solution)
 
     assert sudoku.digits(case.puzzle, values) == case.solution
@@ -59,7 +59,7 @@ def test_a_solution_survives_writing_and_reading_and_is_one(case):
 
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
-def test_a_solution_with_two_cells_of_a_row_exchanged_is_none(case):
+def test_a_solution_with_two_cells_exchanged_is_invalid(case):
     values = list(sudoku.assignment(case.puzzle, case.solution))
     values[0], values[1] = values[1], values[0]
 
@@ -99,7 +99,7 @@ def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
 @pytest.mark.parametrize(
     "shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)]
 )
-def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_no_other(shape):
+def test_a_repetition_is_found_in_exactly_the_pairs_of_cells_that_share_a_unit(shape):
     n = shape.n
     together = {(a, b) for _, cells in units(shape) for a in cells for b in cells if a < b}
     first = range(n * n) if n < 10 else (0, n + 1, n * n - n - 2)
@@ -113,7 +113,7 @@ def test_a_value_twice_is_found_in_every_pair_of_cells_that_share_a_unit_and_in_
                 try:
                     sudoku.parse(text)
                 except PuzzleError as error:
-                    doubtful = "only letters" in str(error)
+                    doubtful = "all clues are letters" in str(error)
                     assert doubtful or (a, b) in together
                 else:
                     assert (a, b) not in together
@@ -131,39 +131,39 @@ def test_a_full_grid_without_repetition_is_a_puzzle(case):
 def test_a_grid_full_of_one_value_is_refused(value):
     message, offset = fault(value * 81)
 
-    assert message == f"{value} stands twice in row 1 (r1c1 and r1c2)"
+    assert message == f"{value} appears twice in row 1 (r1c1 and r1c2)"
     assert offset == 1
 
 
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ((27, 35), ("7 stands twice in row 4 (r4c1 and r4c9)", 35)),
-        ((4, 76), ("7 stands twice in column 5 (r1c5 and r9c5)", 76)),
-        ((60, 80), ("7 stands twice in box 9 (r7c7 and r9c9)", 80)),
+        ((27, 35), ("7 appears twice in row 4 (r4c1 and r4c9)", 35)),
+        ((4, 76), ("7 appears twice in column 5 (r1c5 and r9c5)", 76)),
+        ((60, 80), ("7 appears twice in box 9 (r7c7 and r9c9)", 80)),
     ],
     ids=["row", "column", "box"],
 )
-def test_a_digit_twice_is_told_with_its_unit_and_both_places(cells, expected):
+def test_a_repeated_digit_is_reported_with_its_unit_and_both_cells(cells, expected):
     assert fault(with_symbols(EMPTY, dict.fromkeys(cells, "7"))) == expected
 
 
 def test_the_offset_counts_the_box_shape_in_front():
-    assert fault("2x3:11" + "." * 34) == ("1 stands twice in row 1 (r1c1 and r1c2)", 5)
+    assert fault("2x3:11" + "." * 34) == ("1 appears twice in row 1 (r1c1 and r1c2)", 5)
 
 
 @pytest.mark.parametrize("symbol", ["A", "a", "²", "٣", "?", "/", "é", "ı", "\u2028", "\x85", "\x0c", "\ud800", "€"])
-def test_what_is_no_value_and_no_blank_is_named_with_its_place_and_what_was_expected(symbol):
+def test_an_invalid_symbol_is_reported_with_its_offset(symbol):
     message, offset = fault(with_symbols(EMPTY, {40: symbol}))
 
-    assert message == f"{symbol!r} where 1-9 or a blank (. * _ - or 0) was expected"
+    assert message == f"found {symbol!r}, expected 1-9 or a blank (. * _ - or 0)"
     assert offset == 40
 
 
-def test_zero_in_a_large_grid_is_no_blank():
+def test_zero_in_a_large_grid_is_not_a_blank():
     message, offset = fault("1" + "." * 254 + "0")
 
-    assert "'0' where 1-9 and A-G or a blank (. * _ or -) was expected (0 is a value to some" in message
+    assert "found '0', expected 1-9 and A-G or a blank (. * _ or -); 0 is ambiguous" in message
     assert offset == 255
 
 
@@ -174,50 +174,55 @@ def test_zero_is_the_36th_value():
     assert sudoku.digits(text, [36]) == "0"
 
 
-def test_clues_that_are_letters_alone_are_refused_as_nobody_knows_what_a_means():
+def test_ambiguous_letters_are_refused():
     message, offset = fault("A" + "." * 255)
 
-    assert message == "only letters as clues: is A 1 or 10? Write 16×16 grids with 1-9 and A-G"
+    assert message == "all clues are letters, so that A could be 1 or 10; write 16×16 grids with 1-9 and A-G"
     assert offset is None
 
 
 @pytest.mark.parametrize(
     ("length", "expected"),
     [
-        (0, "0 characters, expected 81 (or 16, 256, 625, 1296)"),
-        (1, "1 character, expected 81 (or 16, 256, 625, 1296)"),
-        (25, "25 characters, expected 81 (or 16, 256, 625, 1296)"),
-        (80, "80 characters, expected 81 (or 16, 256, 625, 1296)"),
-        (82, "82 characters, expected 81 (or 16, 256, 625, 1296)"),
-        (36, "36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)"),
-        (144, "144 characters: a 12×12 grid needs its box shape in front (2x6: or 3x4: or 4x3: or 6x2:)"),
-        (49 * 49, "2401 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (0, "found 0 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (1, "found 1 character, expected 81 (or 16, 256, 625, 1296)"),
+        (25, "found 25 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (80, "found 80 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (82, "found 82 characters, expected 81 (or 16, 256, 625, 1296)"),
+        (36, "found 36 characters, expected a box shape in front of a 6×6 grid (2x3: or 3x2:)"),
+        (
+            144,
+            "found 144 characters, expected a box shape in front of a 12×12 grid (2x6: or 3x4: or 4x3: or 6x2:)",
+        ),
+        (49 * 49, "found 2401 characters, expected 81 (or 16, 256, 625, 1296)"),
     ],
 )
-def test_a_length_that_fits_no_shape_is_told_with_those_that_do(length, expected):
+def test_a_length_without_a_shape_is_reported_with_valid_lengths(length, expected):
     assert fault("." * length) == (expected, None)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("2x3:" + "." * 35, ("35 cells, expected 36 for boxes of 2x3", None)),
-        ("9x9:" + "." * 81, ("boxes of 9x9 hold 81 values, expected at most 36", 0)),
+        ("2x3:" + "." * 35, ("found 35 cells, expected 36 for boxes of 2x3", None)),
+        ("9x9:" + "." * 81, ("boxes of 9x9 have 81 values, expected at most 36", 0)),
     ],
 )
-def test_a_box_shape_that_does_not_fit_is_told(text, expected):
+def test_a_box_shape_that_does_not_fit_is_reported(text, expected):
     assert fault(text) == expected
 
 
-def test_an_object_is_told_how_it_is_to_hold_its_cells():
+def test_an_object_is_reported_with_the_expected_form():
     message, offset = fault('{"grid": 1}')
 
-    assert message.startswith('found an object, expected the cells as a text: in JSON lines {"puzzle": "53..7…"}')
+    assert message.startswith(
+        'found an object, expected the cells as a string; in JSON lines, write {"puzzle": "53..7…"}'
+    )
     assert offset == 0
 
 
 @pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
-def test_a_drawing_of_a_variant_holds_the_cells_in_order_too(case):
+def test_a_drawing_of_a_variant_has_the_cells_in_order(case):
     drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))
 
     grid = "\n".join(line for line in drawn.splitlines() if "every value" not in line)
@@ -261,22 +266,22 @@ def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("X:" + with_symbols(EMPTY, {0: "5", 80: "5"}), ("5 stands twice in diagonal 1 (r1c1 and r9c9)", 82)),
-        ("W:" + with_symbols(EMPTY, {14: "5", 34: "5"}), ("5 stands twice in window 2 (r2c6 and r4c8)", 36)),
-        ("C:" + with_symbols(EMPTY, {10: "5", 70: "5"}), ("5 stands twice in centre 1 (r2c2 and r8c8)", 72)),
-        ("J:.1..1..........." + JIGSAW[16:], ("34 characters after J:", None)),
-        ("J:.2..2..........." + JIGSAW[18:], ("2 stands twice in region 1 (r1c2 and r2c1)", 6)),
+        ("X:" + with_symbols(EMPTY, {0: "5", 80: "5"}), ("5 appears twice in diagonal 1 (r1c1 and r9c9)", 82)),
+        ("W:" + with_symbols(EMPTY, {14: "5", 34: "5"}), ("5 appears twice in window 2 (r2c6 and r4c8)", 36)),
+        ("C:" + with_symbols(EMPTY, {10: "5", 70: "5"}), ("5 appears twice in centre 1 (r2c2 and r8c8)", 72)),
+        ("J:.1..1..........." + JIGSAW[16:], ("found 34 characters after J:", None)),
+        ("J:.2..2..........." + JIGSAW[18:], ("2 appears twice in region 1 (r1c2 and r2c1)", 6)),
         (JIGSAW[:-1] + "X", ("region 'X' has 5 cells, expected 4", 23)),
-        ("X:x:" + EMPTY, ("x: stands twice in front of the cells", 2)),
-        ("2x3:3x2:" + "." * 36, ("3x2: stands twice in front of the cells", 4)),
-        ("2x2:" + JIGSAW, ("a jigsaw (J:) has regions, expected no box shape in front", 0)),
-        ("W:2x3:" + "." * 36, ("windows (W:) need square boxes, found 'W:2x3:' in front", 0)),
-        ("W:" + JIGSAW, ("windows (W:) need square boxes", 0)),
-        ("C:" + "." * 16, ("centre dots (C:) need boxes with a centre, found 'C:' in front", 0)),
-        ("X:" + "." * 36, ("36 characters: a 6×6 grid needs its box shape in front (2x3: or 3x2:)", None)),
+        ("X:x:" + EMPTY, ("found x: twice in the prefix, expected it once", 2)),
+        ("2x3:3x2:" + "." * 36, ("found 3x2: twice in the prefix, expected it once", 4)),
+        ("2x2:" + JIGSAW, ("found box shape 2x2: in a jigsaw (J:), expected regions only", 0)),
+        ("W:2x3:" + "." * 36, ("found prefix 'W:2x3:', expected square boxes with windows (W:)", 0)),
+        ("W:" + JIGSAW, ("found prefix 'W:J:', expected square boxes", 0)),
+        ("C:" + "." * 16, ("found prefix 'C:', expected boxes with a centre cell with centre dots (C:)", 0)),
+        ("X:" + "." * 36, ("found 36 characters, expected a box shape in front of a 6×6 grid (2x3: or 3x2:)", None)),
     ],
 )
-def test_what_is_wrong_with_a_variant_is_told(text, expected):
+def test_a_fault_in_a_variant_is_reported(text, expected):
     message, offset = fault(text)
 
     assert (message.startswith(expected[0]), offset) == (True, expected[1]), message
@@ -288,7 +293,7 @@ def test_cells_are_named_by_row_and_column():
     assert sudoku.name("2x3:" + "." * 36, 35) == "r6c6"
 
 
-def test_values_that_are_none_are_written_as_question_marks():
+def test_invalid_values_are_written_as_question_marks():
     assert sudoku.digits(EMPTY, [1, 0, 37, -1]) == "1???"
     assert sudoku.assignment(EMPTY, "1?") == (1, 0)
 

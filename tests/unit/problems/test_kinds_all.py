@@ -1,4 +1,4 @@
-"""Every kind: what its cases, its texts and its drawings have in common."""
+"""Properties of the cases, texts and drawings of every kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_canonical_text_of_a_case_is_itself_and_one_line(kind, case):
 
 
 @pytest.mark.parametrize(("kind", "case"), SOLVED, ids=named)
-def test_a_solution_survives_writing_and_reading_and_is_one(kind, case):
+def test_a_solution_survives_writing_and_reading(kind, case):
     values = KINDS[kind].assignment(case.puzzle, case.solution)
 
     assert KINDS[kind].digits(case.puzzle, values) == case.solution

@@ -1,4 +1,4 @@
-"""Killers: JSON into one canonical text, what is refused and in which words, and the rules of cages."""
+"""Killers: the canonical text of JSON, the messages for invalid texts, and the rules of cages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_cages_and_cells_in_any_order_are_one_puzzle():
         {"n": 4, "diagonal": False, "givens": None, "solution": "?", "id": 7},
     ],
 )
-def test_a_grid_may_be_told_in_several_ways(more):
+def test_a_grid_has_several_notations(more):
     text = killer.parse(written(([[0, 0], [0, 1]], 3), **more))
 
     assert json.loads(text) == {"cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}], "grid": DOTS}
@@ -83,7 +83,7 @@ def test_an_unknown_sum_leaves_values_that_differ():
     assert killer.problem(text).constraints[12:] == (AllDifferent((0, 6), "cage"),)
 
 
-def test_a_sum_told_beside_an_unknown_one_counts():
+def test_a_known_sum_replaces_an_unknown_one():
     cells = [[0, 0], [1, 2]]
 
     assert killer.parse(written((cells, 0), (cells, 5))) == killer.parse(written((cells, 5)))
@@ -98,22 +98,26 @@ def test_cages_may_overlap():
 @pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
-        ('{"cages": [,]}', "this is no JSON: Expecting value", 11),
-        ('{"cages": [', "this is no JSON: Expecting value", 11),
+        ('{"cages": [,]}', "invalid JSON: Expecting value", 11),
+        ('{"cages": [', "invalid JSON: Expecting value", 11),
         ("[1]", 'found [1], expected {"cages": [{"cells"', None),
-        ("{}", 'no cages: expected {"cages": [{"cells"', None),
-        ('{"cages": []}', "no cages: expected", None),
+        ("{}", 'no cages, expected {"cages": [{"cells"', None),
+        ('{"cages": []}', "no cages, expected", None),
         ('{"cages": [3]}', "cage 1: found 3, expected {", None),
         ('{"cages": [{"sum": 3}]}', 'cage 1: found {"sum": 3}, expected {', None),
-        ('{"cages": [{"cells": [[0, 0]]}]}', "cage 1: the sum is missing (0 where it is unknown)", None),
+        ('{"cages": [{"cells": [[0, 0]]}]}', "cage 1: the sum is missing; write 0 if it is unknown", None),
         ('{"cages": [{"cells": [[0, 0]], "sum": "3"}]}', 'cage 1: sum "3", expected a whole number', None),
         ('{"cages": [{"cells": [[0, 0]], "sum": true}]}', "cage 1: sum true, expected a whole number", None),
         (written(([[0, 0, 0]], 3)), "cage 1: found [0, 0, 0], expected a cell as [row, column]", None),
         (written(([["0", 0]], 3)), 'cage 1: found ["0", 0], expected a cell as [row, column]', None),
-        (written(([[0, 0]], 3), ([[9, 1]], 3)), "cage 2: cell [9, 1] is outside the 9×9 grid: rows and columns", None),
+        (
+            written(([[0, 0]], 3), ([[9, 1]], 3)),
+            "cage 2: cell [9, 1] is outside the 9×9 grid, expected rows and columns",
+            None,
+        ),
         (written(([[0, -1]], 3)), "cage 1: cell [0, -1] is outside the 9×9 grid", None),
         (written(([[0, 1], [0, 1]], 3)), "cage 1: cell [0, 1] (r1c2) is listed twice", None),
-        (written(([[0, 0]], 10)), "cage 1: sum 10 is impossible for 1 cell, expected 1 to 9, or 0 where", None),
+        (written(([[0, 0]], 10)), "cage 1: sum 10 is impossible for 1 cell, expected 1 to 9, or 0 if", None),
         (written(([[0, 0], [0, 1]], 18)), "cage 1: sum 18 is impossible for 2 cells, expected 3 to 17", None),
         (written(([[0, 0], [0, 1]], -3)), "cage 1: sum -3 is impossible for 2 cells", None),
         (
@@ -121,26 +125,34 @@ def test_cages_may_overlap():
             "cage 1: sum 19 is impossible for 2 cells, expected 2 to",
             None,
         ),
-        (written(([[0, c] for c in range(4)] + [[1, 0]], 12), n=4), "cage 1: 5 cells cannot hold different", None),
-        (written(([[0, 0], [0, 1]], 5), ([[0, 1], [0, 0]], 6)), "cage 2: sum 6 for cells that add up to 5", None),
+        (written(([[0, c] for c in range(4)] + [[1, 0]], 12), n=4), "cage 1: found 5 cells, expected at most 4", None),
+        (written(([[0, 0], [0, 1]], 5), ([[0, 1], [0, 0]], 6)), "cage 2: sum 6, expected 5 as in another cage", None),
         (written(([[0, 0]], 3), repeats="yes"), "\"repeats\" is 'yes', expected true or false", None),
-        (written(([[0, 0]], 3), n=6), "grid: 36 characters: a 6×6 grid needs its box shape in front", None),
-        (written(([[0, 0]], 3), n="9"), "\"n\" is '9', expected how many rows there are", None),
-        (written(([[0, 0]], 3), n=9, box=[2, 3]), "boxes of 2x3 in a grid of 9 rows, expected 9 cells a box", None),
+        (written(([[0, 0]], 3), n=6), "grid: found 36 characters, expected a box shape in front", None),
+        (written(([[0, 0]], 3), n="9"), "\"n\" is '9', expected the number of rows", None),
+        (
+            written(([[0, 0]], 3), n=9, box=[2, 3]),
+            "found boxes of 2x3, expected 9 cells per box in a grid of 9 rows",
+            None,
+        ),
         (written(([[0, 0]], 3), box=[3]), '"box" is [3], expected [rows, columns]', None),
         (written(([[0, 0]], 3), diagonal=1.5), '"diagonal" is 1.5, expected true or false', None),
-        (written(([[0, 0]], 3), givens="11" + DOTS[2:]), "grid: 1 stands twice in row 1 (r1c1 and r1c2)", None),
-        (written(([[0, 0]], 3), givens=7), '"givens" are expected as a string, or as a list of rows', None),
-        (written(([[0, 0]], 3), givens=[7]), 'row 1 of "givens" is no row', None),
-        (written(([[0, 0]], 3), givens=["99 1 1"]), "'99' in row 1 of \"givens\", expected a number or a blank", None),
-        (written(([[0, 0]], 3), grid=7), '"grid" is no text, expected one of the kind sudoku', None),
-        (written(([[0, 0]], 3), kind="kakuro"), "a puzzle of kind 'kakuro', expected 'killer'", None),
-        ("[" * 100_000, "this is no JSON that can be read", None),
-        ("1" * 5_000, "this is no JSON that can be read", None),
+        (written(([[0, 0]], 3), givens="11" + DOTS[2:]), "grid: 1 appears twice in row 1 (r1c1 and r1c2)", None),
+        (written(([[0, 0]], 3), givens=7), '"givens" is 7, expected a string or a list of rows', None),
+        (written(([[0, 0]], 3), givens=[7]), 'row 1 of "givens" is 7, expected a string or a list', None),
+        (
+            written(([[0, 0]], 3), givens=["99 1 1"]),
+            "found '99' in row 1 of \"givens\", expected a number or a blank",
+            None,
+        ),
+        (written(([[0, 0]], 3), grid=7), '"grid" is 7, expected a string with a text of the kind sudoku', None),
+        (written(([[0, 0]], 3), kind="kakuro"), "\"kind\" is 'kakuro', expected 'killer'", None),
+        ("[" * 100_000, "invalid JSON: a number is too long, or the nesting is too deep", None),
+        ("1" * 5_000, "invalid JSON: a number is too long, or the nesting is too deep", None),
     ],
 )
-def test_what_is_wrong_is_told_in_words(text, message, offset):
-    told, where = fault(text)
+def test_a_fault_is_reported(text, message, offset):
+    found, where = fault(text)
 
-    assert told.startswith(message), told
+    assert found.startswith(message), found
     assert where == offset

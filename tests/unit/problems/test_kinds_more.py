@@ -1,4 +1,4 @@
-"""Queens, Latin squares, Futoshiki and Kakuro: their texts, what is refused and in which words, and their rules."""
+"""Queens, Latin squares, Futoshiki and Kakuro: canonical texts, messages for invalid texts, and rules."""
 
 from __future__ import annotations
 
@@ -34,35 +34,40 @@ def test_other_spellings_have_one_canonical_text(kind, text, canonical):
 @pytest.mark.parametrize(
     ("kind", "text", "message", "offset"),
     [
-        ("queens", "0", "'0', expected a number of queens from 1 to 99", 0),
-        ("queens", "eight", "'eight', expected a number of queens from 1 to 99", 0),
-        ("queens", "100", "'100', expected a number of queens from 1 to 99", 0),
-        ("queens", "٨", "'٨', expected a number of queens from 1 to 99", 0),
-        ("latin", "...", "3 characters, expected a square number of them", None),
-        ("latin", ".", "1 characters, expected a square number of them", None),
-        ("latin", "11..", "1 stands twice in row 1 (r1c1 and r1c2)", 1),
-        ("latin", "1.1.", "1 stands twice in column 1 (r1c1 and r2c1)", 2),
-        ("latin", "13..", "'3' where 1-2 or a blank (. * _ - or 0) was expected", 1),
-        ("futoshiki", "..?.", "'?' where a cell (1-9 or a blank) and its signs < > v ^ were expected", 2),
-        ("futoshiki", ".<<...", "'<' where a cell (1-9 or a blank)", 2),
-        ("futoshiki", ".....", "5 cells, expected a square number of them", None),
-        ("futoshiki", ".<.<..", "a sign at the edge: r1c2 has no neighbour there", 3),
-        ("futoshiki", "...^.", "a sign at the edge: r2c1 has no neighbour there", 3),
-        ("futoshiki", ".<3..", "'3' where 1-2 or a blank", 2),
-        ("futoshiki", "1<.1.", "1 stands twice in column 1 (r1c1 and r2c1)", 3),
-        ("kakuro", "...", "expected rows x columns in front, then the cells", 0),
-        ("kakuro", "1x3:..", "2 cells, expected 3 for 1 rows of 3", None),
-        ("kakuro", r"1x3:(4\..", r"'(' where a white cell (1-9 or a blank) or a black one (x or (down\across)) was", 4),
-        ("kakuro", "1x2:xx", "no white cell, expected one at least", None),
-        ("kakuro", r"1x3:(\2)..", "the run across from r1c2 has 2 cells, whose sum cannot be 2, expected 3 to 17", 8),
-        ("kakuro", r"2x1:(10\).", "the run down from r2c1 has 1 cell, whose sum cannot be 10, expected 1 to 9", 9),
-        ("kakuro", "1x10:" + "." * 10, "the run across from r1c1 has 10 cells, which cannot hold different values", 5),
-        ("kakuro", r"1x3:(\4)11", "1 stands twice in the run across from r1c2", 8),
+        ("queens", "0", "found '0', expected a number of queens from 1 to 99", 0),
+        ("queens", "eight", "found 'eight', expected a number of queens from 1 to 99", 0),
+        ("queens", "100", "found '100', expected a number of queens from 1 to 99", 0),
+        ("queens", "٨", "found '٨', expected a number of queens from 1 to 99", 0),
+        ("latin", "...", "length is 3, expected a square number", None),
+        ("latin", ".", "length is 1, expected a square number", None),
+        ("latin", "11..", "1 appears twice in row 1 (r1c1 and r1c2)", 1),
+        ("latin", "1.1.", "1 appears twice in column 1 (r1c1 and r2c1)", 2),
+        ("latin", "13..", "found '3', expected 1-2 or a blank (. * _ - or 0)", 1),
+        ("futoshiki", "..?.", "found '?', expected a cell (1-9 or a blank) and its signs (< > v ^)", 2),
+        ("futoshiki", ".<<...", "found '<', expected a cell (1-9 or a blank)", 2),
+        ("futoshiki", ".....", "found 5 cells, expected a square number", None),
+        ("futoshiki", ".<.<..", "found a sign at the edge: r1c2 has no neighbour there", 3),
+        ("futoshiki", "...^.", "found a sign at the edge: r2c1 has no neighbour there", 3),
+        ("futoshiki", ".<3..", "found '3', expected 1-2 or a blank", 2),
+        ("futoshiki", "1<.1.", "1 appears twice in column 1 (r1c1 and r2c1)", 3),
+        ("kakuro", "...", "found '...', expected rows x columns and then the cells", 0),
+        ("kakuro", "1x3:..", "found 2 cells, expected 3 for 1 rows of 3", None),
+        (
+            "kakuro",
+            r"1x3:(4\..",
+            r"found '(', expected a white cell (1-9 or a blank) or a black cell (x or (down\across))",
+            4,
+        ),
+        ("kakuro", "1x2:xx", "found no white cell, expected at least one", None),
+        ("kakuro", r"1x3:(\2)..", "the run across from r1c2 has sum 2, expected 3 to 17 for 2 cells", 8),
+        ("kakuro", r"2x1:(10\).", "the run down from r2c1 has sum 10, expected 1 to 9 for 1 cell", 9),
+        ("kakuro", "1x10:" + "." * 10, "the run across from r1c1 has 10 cells, expected at most 9", 5),
+        ("kakuro", r"1x3:(\4)11", "1 appears twice in the run across from r1c2", 8),
         ("kakuro", r"1x3:(3\4)..", "clue 3 at r1c1 has no white cell below it", 4),
         ("kakuro", r"1x3:..(\4)", "clue 4 at r1c3 has no white cell to its right", 6),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(kind, text, message, offset):
+def test_a_fault_is_reported_with_its_offset(kind, text, message, offset):
     with pytest.raises(PuzzleError) as caught:
         KINDS[kind].parse(text)
 
@@ -86,7 +91,7 @@ def test_queens_on_one_column_or_diagonal_are_no_solution(columns, solves):
     assert queens.problem("8").is_solution(queens.assignment("8", columns)) == solves
 
 
-def test_a_column_told_in_other_words_is_linked_value_by_value():
+def test_a_diagonal_is_linked_to_its_column_value_by_value():
     rows = [row for row in direct(queens.problem("8").rules).rows if row.role == "link"]
 
     assert len(rows) == 16 * 8

@@ -1,4 +1,4 @@
-"""The three axes of an outcome, the verdict, and the one word that reports make of them."""
+"""The three axes of an outcome, the verdict, and the label in reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOLUTION, NONE, UNKNOWN = Answer
 FINISHED, TIMEOUT = Stop.FINISHED, Stop.TIMEOUT
 CORRECT, WRONG, UNCHECKED = Verdict
 ONE, TWO, TWELVE = Known(solutions=1), Known(solutions=2), Known(solutions=12)
-MENDED = Known(fewest=2)  # somebody has a repair with two changes
+REPAIRED = Known(fewest=2)  # a verified repair has two changes
 
 
 def solve(answer: Answer, *, holds: bool | None = None, stop: Stop = FINISHED) -> Outcome:
@@ -32,7 +32,7 @@ def none(task: Task) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    ("told", "known", "expected"),
+    ("outcome", "known", "expected"),
     [
         (solve(SOLUTION, holds=True), Known(), CORRECT),
         (solve(SOLUTION, holds=False), ONE, WRONG),
@@ -40,7 +40,7 @@ def none(task: Task) -> Outcome:
         (none(Task.SOLVE), Known(), UNCHECKED),
         (none(Task.SOLVE), ONE, WRONG),
         (solve(UNKNOWN), ONE, UNCHECKED),
-        # That there is no other solution is refuted by two, and confirmed by nothing.
+        # A uniqueness claim is refuted by two solutions, and cannot be confirmed.
         (found(Task.UNIQUE, 1, complete=True), ONE, UNCHECKED),
         (found(Task.UNIQUE, 1, complete=True), TWO, WRONG),
         (found(Task.UNIQUE, 1, complete=False), TWO, CORRECT),
@@ -54,27 +54,27 @@ def none(task: Task) -> Outcome:
         (found(Task.COUNT, 13, complete=True), TWELVE, UNCHECKED),
         (found(Task.COUNT, 13, complete=True, holds=False), Known(), WRONG),
         (none(Task.COUNT), TWELVE, WRONG),
-        # That no fewer changes do is refuted by a repair with fewer; a solution changes nothing.
-        (repair(2), MENDED, UNCHECKED),
-        (repair(3), MENDED, WRONG),
-        (repair(3, complete=False), MENDED, CORRECT),
+        # A minimality claim is refuted by a repair with fewer changes; a solution has none.
+        (repair(2), REPAIRED, UNCHECKED),
+        (repair(3), REPAIRED, WRONG),
+        (repair(3, complete=False), REPAIRED, CORRECT),
         (repair(1), ONE, WRONG),
         (repair(0), ONE, CORRECT),
         (repair(2, holds=False), Known(), WRONG),
-        (none(Task.REPAIR), MENDED, WRONG),
+        (none(Task.REPAIR), REPAIRED, WRONG),
         (none(Task.REPAIR), ONE, WRONG),
         (none(Task.REPAIR), Known(), UNCHECKED),
-        # Repairs with changes are no solutions of the puzzle as it stands.
-        (none(Task.SOLVE), MENDED, UNCHECKED),
-        (found(Task.UNIQUE, 1, complete=True), MENDED, UNCHECKED),
+        # Repairs with changes are not solutions of the unchanged puzzle.
+        (none(Task.SOLVE), REPAIRED, UNCHECKED),
+        (found(Task.UNIQUE, 1, complete=True), REPAIRED, UNCHECKED),
     ],
 )
-def test_a_verdict_follows_from_the_check_and_from_what_others_found(told, known, expected):
-    assert verdict(told, known) is expected
+def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, expected):
+    assert verdict(outcome, known) is expected
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("outcome", "expected"),
     [
         (solve(SOLUTION, holds=True), Word.SOLVED),
         (solve(NONE), Word.NO_SOLUTION),
@@ -94,17 +94,17 @@ def test_a_verdict_follows_from_the_check_and_from_what_others_found(told, known
         (repair(2, complete=False, stop=TIMEOUT), Word.TIMEOUT),
     ],
 )
-def test_a_word_tells_why_it_stopped_and_then_what_was_found(told, expected):
-    assert word(told, verdict(told)) is expected
-    assert word(told, WRONG) is Word.WRONG
+def test_a_label_follows_from_the_stop_and_then_from_the_answer(outcome, expected):
+    assert word(outcome, verdict(outcome)) is expected
+    assert word(outcome, WRONG) is Word.WRONG
 
 
-def test_every_combination_has_a_word():
+def test_every_combination_has_a_label():
     for task, answer, stop, complete, judged in product(Task, Answer, Stop, (None, False, True), Verdict):
         assert word(Outcome(task, answer, stop, complete=complete), judged) in Word
 
 
-def test_words_come_loudest_first_and_what_is_decided_last():
+def test_labels_are_ordered_by_severity():
     assert list(Word)[:2] == [Word.WRONG, Word.ERROR]
     assert list(Word)[-1] is Word.SOLVED
     assert {w for w in Word if w not in DECIDED} == {Word.GAVE_UP, Word.WRONG} | {

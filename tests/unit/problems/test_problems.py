@@ -1,4 +1,4 @@
-"""Problems: what constraints mean, what verification finds, and what rewritings keep."""
+"""Problems: the meaning of constraints, verification, and rewritings."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_a_solution_has_no_violations():
 @pytest.mark.parametrize(
     ("assignment", "expected"),
     [
-        pytest.param([1, 2], ["2 values for 3 variables"], id="too short"),
-        pytest.param([1, 2, 4, 1], ["4 values for 3 variables"], id="too long"),
+        pytest.param([1, 2], ["found 2 values, expected 3"], id="too short"),
+        pytest.param([1, 2, 4, 1], ["found 4 values, expected 3"], id="too long"),
         pytest.param(
             [0, 2, 4], ["variable 0 is 0, not one of 1, 2, 3", "cage variable 0 variable 2: "], id="outside its domain"
         ),
@@ -144,7 +144,7 @@ def test_a_file_error_shows_ten_faults_and_counts_all():
     assert (len(error.faults), error.total) == (10, 12)
 
 
-def test_input_errors_are_told_from_ours():
+def test_input_errors_are_distinct_from_internal_errors():
     assert issubclass(PuzzleError, InputError)
     assert issubclass(FileError, InputError)
     assert issubclass(UnknownStatus, CagematchError)

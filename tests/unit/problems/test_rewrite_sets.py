@@ -1,4 +1,4 @@
-"""Sums over variables that differ, as allowed sets: what is rewritten, what is kept, and what it comes to."""
+"""Sums over pairwise different variables as allowed sets: what is rewritten, what is kept, and equivalence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = Rules(
     ((1, 2, 3, 4),) * 4,
     (AllDifferent((0, 1, 2), "cage"), Sum((0, 1, 2), 7, "cage"), Sum((3, 2), 5, "link"), AllDifferent((1, 3), "row")),
 )
-# As many of the first three as of the last two add up to a sum of variables that need not differ.
+# Sums of variables that need not differ, one of which pairs off all values.
 LOOSE = Rules(((-1, 1), (-1, 1), (0, 1)), (Sum((0, 1), 0, "link"), Sum((0, 1, 2), 1, "sum")))
 
 
@@ -75,7 +75,7 @@ def test_rewritten_rules_have_the_solutions_of_the_rules_and_no_others(rules):
 
 @pytest.mark.parametrize("rules", [SMALL, allowed_sets(SMALL), LOOSE], ids=["sums", "sets", "link"])
 def test_rows_and_clauses_of_sets_and_links_have_the_same_solutions(rules):
-    encoding, told = direct(rules), clauses(rules)
+    encoding, found = direct(rules), clauses(rules)
     owned = [a for a, (variable, _) in enumerate(encoding.atoms) if variable >= len(rules.domains)]
 
     for assignment in product(*rules.domains):
@@ -87,9 +87,10 @@ def test_rows_and_clauses_of_sets_and_links_have_the_same_solutions(rules):
 
         assert satisfied == all(constraint.holds(assignment) for constraint in rules.constraints)
         assert encoding.decode([bool(atom) for atom in atoms]) == assignment
-        if told.literals == len(atoms):
+        if found.literals == len(atoms):
             assert satisfied == any(
-                _clauses_hold(told.clauses, [chosen.get(a, atom) for a, atom in enumerate(atoms)]) for chosen in choices
+                _clauses_hold(found.clauses, [chosen.get(a, atom) for a, atom in enumerate(atoms)])
+                for chosen in choices
             )
 
 

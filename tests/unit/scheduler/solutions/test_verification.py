@@ -70,12 +70,12 @@ class TestWords:
             (NotEqual((0, 2), "line"), "line: a and c are both 5"),
             (Sum((0, 1), 9, "cage"), "cage a b: the sum is 12, expected 9"),
             (Less((1, 0), "sign"), "sign: b is 7, expected less than a, which is 5"),
-            (AllowedSets((0, 1), ((1, 2),), "cage"), "cage a b: 5, 7 cannot stand there"),
+            (AllowedSets((0, 1), ((1, 2),), "cage"), "cage a b: the values 5, 7 are not an allowed combination"),
             (Sum((3,) * 11, 9, "run"), "run d d d d d d d d d …: the sum is 11, expected 9"),
         ],
     )
     def test_each_constraint_tells_the_place_what_is_there_and_what_was_expected(self, constraint, expected):
-        assert wording.broken(constraint, [5, 7, 5, 1, 5, 7], "abcdef".__getitem__) == expected
+        assert wording.violation(constraint, [5, 7, 5, 1, 5, 7], "abcdef".__getitem__) == expected
 
     def test_the_docstring_shows_how(self):
         assert doctest.testmod(wording).failed == 0
@@ -234,8 +234,8 @@ class TestClaims:
     @pytest.mark.parametrize(
         ("content", "kind", "expected"),
         [
-            (f"{P} {S}\n11{P[2:]} {S}", None, r"file:2:2: 1 stands twice in row 1"),
-            (f"puzzle,solution\n{P[:80]},{S}", None, r"file:2: 80 characters, expected 81"),
+            (f"{P} {S}\n11{P[2:]} {S}", None, r"file:2:2: 1 appears twice in row 1"),
+            (f"puzzle,solution\n{P[:80]},{S}", None, r"file:2: found 80 characters, expected 81"),
             (f"puzzle,clues\n{P},30", None, "file:1: columns puzzle, clues, expected one called solution"),
             (f"solution,puzzle\n{S}\n", None, "file:2: no puzzle among 1 cells, expected 2"),
             (f'puzzle,solution\n{P},{S}\n"{P},{S}\n{P},{S}\n', None, "file:3: this is no row of a table"),
@@ -247,7 +247,7 @@ class TestClaims:
             ),
             (json.dumps({"puzzle": P, "solution": [1, None]}), None, "expected a text, rows or values"),
             ('{"puzzle": "1", "solution"}', None, "file:1:27: this is no JSON"),
-            (json.dumps({"kind": "chess", "puzzle": P, "solution": S}), None, "no kind of puzzle is called 'chess'"),
+            (json.dumps({"kind": "chess", "puzzle": P, "solution": S}), None, "unknown kind of puzzle 'chess'"),
             (
                 json.dumps({"kind": "queens", "puzzle": "1", "solution": "1"}),
                 "latin",

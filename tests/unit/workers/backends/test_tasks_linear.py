@@ -50,7 +50,7 @@ CAGE = Rules(((1, 2, 3, 4, 5),) * 3, (Sum((0, 1, 2), 6, "cage"), AllDifferent((0
 def chosen(request: pytest.FixtureRequest) -> Configuration:
     name = request.param
     if not installed(name):
-        pytest.skip(f"{name} is not installed: {entry(name).cure(name)}")
+        pytest.skip(f"{name} is not installed: {entry(name).install_hint(name)}")
     return configuration(name)
 
 

@@ -103,7 +103,7 @@ def test_a_status_that_is_not_in_the_table_is_an_error_that_names_it(run):
     measured = run(Stub(search=lambda: Found(99)))
 
     assert (measured.answer, measured.stop) == (Answer.UNKNOWN, Stop.ERROR)
-    assert measured.detail == "stub returned a status that is not in its table: 99"
+    assert measured.detail == "stub returned status 99, which is not in its STATUS table"
 
 
 def test_a_solution_without_values_is_no_answer(run):

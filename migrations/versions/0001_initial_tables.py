@@ -1,4 +1,4 @@
-"""The first tables"""
+"""The initial tables"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 WORD = 64
 BIG_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# From the youngest to the oldest: none refers to one that was dropped before it.
+# In the order of removal: a table is dropped before the tables that it refers to.
 TABLES = (
     "run",
     "shard",
@@ -41,7 +41,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take back. Its indexes go with a table."""
+    """Revert. Dropping a table drops its indexes."""
     for table in TABLES:
         op.drop_table(table)
 

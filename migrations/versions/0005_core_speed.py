@@ -1,4 +1,4 @@
-"""How fast its core was beside each run, and a host's shifts by its workers"""
+"""The core speed probe of each run, and an index on the worker of a shift"""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take back."""
+    """Revert."""
     op.drop_index(op.f("ix_shift_worker_id"), "shift")
     op.drop_column("run", "reference_s")
