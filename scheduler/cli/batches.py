@@ -19,8 +19,8 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """List the batches and the live workers. Says, too, what waits for a worker that is not there."""
-    from cagematch.scheduler.batches.creation import find_batch
-    from cagematch.scheduler.live.outages import answers, away, patiently
+    from cagematch.scheduler.batches.lookup import find_batch
+    from cagematch.scheduler.live.outages import answers, retry_during_outage, unreachable
     from cagematch.scheduler.live.status import draw, status_of
 
     connections, engine = connect(quiet=as_json, reads_only=True, wait_s=PATIENCE_S)
@@ -28,9 +28,9 @@ def status(
     def ask() -> dict[str, Any]:
         return status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
 
-    found = patiently(engine, ask, notes(), PATIENCE_S)
+    found = retry_during_outage(engine, ask, notes(), PATIENCE_S)
     if not answers(connections.broker):
-        notes().print(away(connections.broker), style="yellow")
+        notes().print(unreachable(connections.broker), style="yellow")
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -40,15 +40,15 @@ def status(
 @app.command()
 def watch(batch: Batch = None) -> None:
     """Show a batch's progress until it is done."""
-    from cagematch.scheduler.batches.creation import find_batch
-    from cagematch.scheduler.live.outages import patiently
-    from cagematch.scheduler.live.status import abandoned
+    from cagematch.scheduler.batches.lookup import find_batch
+    from cagematch.scheduler.live.outages import retry_during_outage
+    from cagematch.scheduler.live.status import abandonment_check
 
     with interrupted(f"`scheduler watch {batch or ''}".rstrip() + "` shows it again"):
         connections, engine = connect(reads_only=True, wait_s=PATIENCE_S)
-        batch_id = patiently(engine, lambda: find_batch(engine, batch), notes(), PATIENCE_S)
+        batch_id = retry_during_outage(engine, lambda: find_batch(engine, batch), notes(), PATIENCE_S)
     if connections.embedded:
-        follow(engine, batch_id, abandoned(engine, batch_id))
+        follow(engine, batch_id, abandonment_check(engine, batch_id))
     else:
         follow_workers(connections, engine, batch_id)
 
@@ -56,11 +56,12 @@ def watch(batch: Batch = None) -> None:
 @app.command()
 def cancel(batch: Batch = None) -> None:
     """Drop a batch's unfinished runs at once. Runs under way are killed and do not count."""
-    from cagematch.scheduler.batches import creation as batches
+    from cagematch.scheduler.batches import transitions
+    from cagematch.scheduler.batches.lookup import find_batch
 
     _, engine = connect()
-    batch_id = batches.find_batch(engine, batch)
-    if dropped := batches.cancel(engine, batch_id):
+    batch_id = find_batch(engine, batch)
+    if dropped := transitions.cancel(engine, batch_id):
         runs = "1 run" if dropped == 1 else f"{dropped:,} runs"
         output().print(f"batch {batch_id}: {runs} dropped; `scheduler resume {batch_id}` takes them up again")
     else:
@@ -70,7 +71,7 @@ def cancel(batch: Batch = None) -> None:
 @app.command()
 def resume(batch: Batch = None, wait: Wait = False) -> None:
     """Go on with an interrupted or cancelled batch. What is stored is not done again."""
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
 
     connections, engine = connect()
     go_on(connections, engine, find_batch(engine, batch), wait=wait)

@@ -97,7 +97,7 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
 
 def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
     """Judge a file, tell what came of it, and say whether all is right and a solver that was asked says so, too."""
-    from cagematch.scheduler.solutions.verification import as_object, summary, told
+    from cagematch.scheduler.solutions.verification import as_object, description, summary
 
     by = configuration.text if configuration else None
     judged = _judged(claims, configuration)
@@ -105,7 +105,9 @@ def _fine(claims: Claims, configuration: Configuration | None, *, as_json: bool)
         if as_json:
             typer.echo(json.dumps(as_object(claims, judgement, by)))
         elif not judgement.fine:
-            output().print(told(claims, judgement, by), style="red" if judgement.agreed in (None, True) else "bold red")
+            output().print(
+                description(claims, judgement, by), style="red" if judgement.agreed in (None, True) else "bold red"
+            )
     fine = all(judgement.fine for judgement in judged)
     (notes() if as_json else output()).print(summary(claims, judged, by), style=None if fine else "bold red")
     return fine

@@ -64,7 +64,7 @@ def report(
     the limits of the newest one; a note tells which others are left out.
     """
     from cagematch.models.engine import reading
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
     from cagematch.scheduler.cli import findings
     from cagematch.scheduler.cli.consoles import written
     from cagematch.scheduler.reports import REPORTS, table
@@ -86,7 +86,7 @@ def report(
         judged = REPORTS["comparison"](connection, whole) if calm and compared else compared
         found = findings.findings(connection, whole, name)
     if not (told and (compared or found)):
-        raise InputError(EVERY_RUN if calm and covered.chosen else _nothing(numbers))
+        raise InputError(EVERY_RUN if calm and covered.excludes_runs else _nothing(numbers))
     for line in told:
         notes().print(line, style="yellow" if line.startswith("warning") else None)
     shown = _chosen(compared or found[0].tables, columns, sort, matching)
@@ -149,9 +149,9 @@ def export(
     others are left out.
     """
     from cagematch.models.engine import reading
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
     from cagematch.scheduler.cli.consoles import data_out
-    from cagematch.scheduler.reports.coverage import left_out
+    from cagematch.scheduler.reports.coverage import excluded_batches
     from cagematch.scheduler.reports.export import WRITERS, format_of
     from cagematch.scheduler.reports.runs import exported
     from cagematch.scheduler.reports.scope import scope
@@ -172,7 +172,7 @@ def export(
     with reading(engine) as connection:
         covered = scope(connection, found)
         covered = _undisturbed(connection, covered) if calm else covered
-        for line in left_out(connection, covered):
+        for line in excluded_batches(connection, covered):
             notes().print(line)
         rows = exported(connection, covered)
         if name == "-":
@@ -188,22 +188,22 @@ def export(
 
 def _undisturbed(connection: Connection, covered: Scope) -> Scope:
     """What is left of the runs to export, with a note of what is not."""
-    from cagematch.scheduler.reports.coverage import disturbed_left_out
+    from cagematch.scheduler.reports.coverage import excluded_runs
     from cagematch.scheduler.reports.disturbances import undisturbed
     from cagematch.scheduler.reports.scope import covered_batches
 
     left = undisturbed(connection, covered)
-    if left.chosen and not covered_batches(connection, left):
+    if left.excludes_runs and not covered_batches(connection, left):
         raise InputError(EVERY_RUN)
-    if left.chosen:
-        notes().print(disturbed_left_out(connection, left))
+    if left.excludes_runs:
+        notes().print(excluded_runs(connection, left))
     return left
 
 
 def _export_experiment(batch: str, words: list[str]) -> None:
     from cagematch.models.engine import reading
-    from cagematch.scheduler.batches.creation import find_batch
     from cagematch.scheduler.batches.experiments import SUFFIX, write
+    from cagematch.scheduler.batches.lookup import find_batch
 
     if len(words) != 1 or not words[0].endswith((SUFFIX, "-")):
         raise InputError(f"found {' '.join(words)!r}, expected one file {SUFFIX}, or - for the standard output")

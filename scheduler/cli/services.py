@@ -14,7 +14,8 @@ from cagematch.problems.errors import CagematchError, InputError, ServiceError, 
 from cagematch.scheduler.cli.application import app, connect, notes, output
 
 if TYPE_CHECKING:
-    from cagematch.scheduler.batches.retention import Doomed, Noticed
+    from cagematch.scheduler.batches.callbacks import ProgressCallback
+    from cagematch.scheduler.batches.retention import Deletion
 
 NAMED = 5  # batches and sets that a line names
 
@@ -116,14 +117,14 @@ def prune(
 ) -> None:
     """Delete batches with their runs for good. Export first what is to be kept."""
     from cagematch.scheduler.batches import retention as pruning
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
 
     if not batches and days is None and not unused:
         raise InputError("name batches to delete, or --older-than DAYS, or --unused")
     _, engine = connect()
     chosen = {find_batch(engine, word) for word in batches or []}
     chosen |= set(pruning.older_than(engine, days)) if days is not None else set()
-    found = pruning.doomed(engine, sorted(chosen), unused=unused)
+    found = pruning.plan_deletion(engine, sorted(chosen), unused=unused)
     if found.nothing:
         output().print("there is nothing to delete")
         return
@@ -136,7 +137,7 @@ def prune(
     output().print(f"deleted {told}")
 
 
-def _told(found: Doomed) -> str:
+def _told(found: Deletion) -> str:
     """``batches 1, 2 with 300 runs; the set hard; 95 puzzles``."""
     count = len(found.batches)
     some = ", ".join(map(str, found.batches[:NAMED])) + (", …" if count > NAMED else "")
@@ -150,7 +151,7 @@ def _told(found: Doomed) -> str:
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Noticed]:
+def _bar(total: int) -> Iterator[ProgressCallback]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (TextColumn("deleting"), BarColumn(), TextColumn("{task.percentage:.0f} %"))

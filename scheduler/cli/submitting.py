@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from cagematch.scheduler.batches.creation import Plan
-    from cagematch.scheduler.batches.experiments import Listed
+    from cagematch.scheduler.batches.experiments import PuzzleFile
 
 DEFAULT = ("@default",)
 
@@ -129,7 +129,9 @@ def submit(
     wait: Wait = False,
 ) -> None:
     """Solve puzzles with several configurations. What came of each run is stored, and `report` compares them."""
-    from cagematch.scheduler.batches import creation as batches
+    from cagematch.scheduler.batches.creation import create
+    from cagematch.scheduler.batches.lookup import find_batch
+    from cagematch.scheduler.batches.transitions import add_configurations
     from cagematch.workers.configurations import configurations
 
     wanted = Wanted(task, bound, timeout, memory, repeat, seed, permute, limit, priority, name)
@@ -143,8 +145,8 @@ def submit(
     connections, engine = connect()
     require_backends(connections, engine, [c.backend for c in chosen])
     if to is not None:
-        batch_id = batches.find_batch(engine, to)
-        if not batches.add_configurations(engine, batch_id, chosen):
+        batch_id = find_batch(engine, to)
+        if not add_configurations(engine, batch_id, chosen):
             notes().print(f"batch {batch_id} has these configurations already")
         go_on(connections, engine, batch_id, wait=wait)
         return
@@ -155,36 +157,37 @@ def submit(
     if wanted.limit == 0:
         notes().print("loaded; no runs asked for (--limit 0)")
         return
-    work(connections, engine, batches.create(engine, wanted.plan(sets, chosen, called)), wait=wait)
+    work(connections, engine, create(engine, wanted.plan(sets, chosen, called)), wait=wait)
 
 
 @app.command()
 def rerun(batch: Batch = None, wait: Wait = False) -> None:
     """Do a batch again, and tell what differs. It has the same puzzles, configurations, seeds and limits."""
-    from cagematch.scheduler.batches import creation as batches
     from cagematch.scheduler.batches import differences
+    from cagematch.scheduler.batches.creation import create, plan_again
+    from cagematch.scheduler.batches.lookup import find_batch
 
     connections, engine = connect()
-    earlier = batches.find_batch(engine, batch)
-    plan = batches.plan_again(engine, earlier)
+    earlier = find_batch(engine, batch)
+    plan = plan_again(engine, earlier)
     require_backends(connections, engine, [c.backend for c in plan.configurations])
-    later = batches.create(engine, plan)
+    later = create(engine, plan)
     notes().print(f"batch {later} does batch {earlier} again")
     try:
         work(connections, engine, later, wait=wait)
     finally:
-        for line in differences.told(engine, earlier, later):
+        for line in differences.compare(engine, earlier, later):
             notes().print(line, style="yellow" if line.startswith("warning") else None)
 
 
 def _asked_for(
     context: typer.Context, files: list[str], how: tuple[str | None, str | None], solver: list[str], wanted: Wanted
-) -> tuple[list[Listed], list[str], Wanted]:
+) -> tuple[list[PuzzleFile], list[str], Wanted]:
     """The puzzle files, the configurations and the options: an experiment's, but what is typed besides goes first."""
-    from cagematch.scheduler.batches.experiments import SUFFIX, Listed, read
+    from cagematch.scheduler.batches.experiments import SUFFIX, PuzzleFile, read
 
     if not any(file.lower().endswith(SUFFIX) for file in files):
-        return [Listed(file, *how) for file in files], solver, wanted
+        return [PuzzleFile(file, *how) for file in files], solver, wanted
     if len(files) > 1:
         raise InputError(f"{len(files)} files were given, and an experiment among them, which names its puzzles itself")
     experiment = read(Path(files[0]))
@@ -215,13 +218,13 @@ def _tell_unpermuted(kinds: set[str]) -> None:
 
 def _named(context: typer.Context, engine: Engine, name: str | None) -> str | None:
     """The batch's name: one that was typed must be free, one of an experiment gets a number where it is not."""
-    from cagematch.scheduler.batches import creation as batches
+    from cagematch.scheduler.batches.lookup import free_name, require_free
 
     if name is None:
         return None
     if not _given(context, "name"):
-        name = batches.free_name(engine, name)
-    batches.require_free(engine, name)
+        name = free_name(engine, name)
+    require_free(engine, name)
     return name
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from cagematch.problems.outcome import Task
-    from cagematch.scheduler.batches.experiments import Listed
+    from cagematch.scheduler.batches.experiments import PuzzleFile
     from cagematch.scheduler.batches.puzzle_sets import Loaded
     from cagematch.workers.configurations import Configuration
     from cagematch.workers.connections import Connections
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) -> None:
     """Take up what is left of a batch; refused while another process of an embedded database is at work."""
-    from cagematch.scheduler.batches import creation as batches
-    from cagematch.scheduler.live.status import take_database
+    from cagematch.scheduler.batches.transitions import resume
+    from cagematch.scheduler.live.status import claim_database
 
-    if connections.embedded and (other := take_database(engine)):
+    if connections.embedded and (other := claim_database(engine)):
         raise InputError(
             f"process {other} is at work on this database; `scheduler watch {batch_id}` shows how far it is"
         )
-    left = batches.resume(engine, batch_id, alone=connections.embedded)
+    left = resume(engine, batch_id, alone=connections.embedded)
     if not left:
         output().print(f"batch {batch_id} has nothing left to do")
         return
@@ -43,7 +43,7 @@ def go_on(connections: Connections, engine: Engine, batch_id: int, *, wait: bool
     work(connections, engine, batch_id, wait=wait)
 
 
-def load(listed: list[Listed], *, skip_invalid: bool, contradictions: bool = False) -> list[Loaded]:
+def load(listed: list[PuzzleFile], *, skip_invalid: bool, contradictions: bool = False) -> list[Loaded]:
     """Read every file before anything is stored; name the faults of all of them together.
 
     ``contradictions``: take grids whose givens contradict each other, which are there to be repaired.
@@ -107,7 +107,7 @@ def _store(engine: Engine, one: Loaded, console: Console) -> int:
 
 def require_backends(connections: Connections, engine: Engine, backends: list[str]) -> None:
     """Embedded, what is asked for must be installed here; else workers tell what they have."""
-    from cagematch.scheduler.batches.creation import unserved
+    from cagematch.scheduler.batches.lookup import unserved
 
     if connections.embedded:
         require_installed(backends)

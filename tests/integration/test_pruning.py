@@ -21,7 +21,7 @@ from cagematch.models import (
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.batches import retention as pruning
-from cagematch.scheduler.batches.creation import add_configurations
+from cagematch.scheduler.batches.transitions import add_configurations
 from cagematch.workers.configurations import configurations
 
 
@@ -50,7 +50,7 @@ def batch(engine: Engine) -> int:
 
 
 def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False))
 
     left = counts(engine)
     assert (left["batch"], left["run"], left["shard"], left["batch_puzzle"]) == (0, 0, 0, 0)
@@ -58,7 +58,7 @@ def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
 
 
 def test_the_number_of_a_batch_that_is_gone_is_not_given_again(engine: Engine, batch: int):
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False))
     make_batch(engine, puzzles=1, size=1)
 
     with reading(engine) as connection:
@@ -66,7 +66,7 @@ def test_the_number_of_a_batch_that_is_gone_is_not_given_again(engine: Engine, b
 
 
 def test_sets_and_puzzles_go_that_nothing_is_made_of_then(engine: Engine, batch: int):
-    found = pruning.doomed(engine, [batch], unused=True)
+    found = pruning.plan_deletion(engine, [batch], unused=True)
 
     pruning.prune(engine, found)
 
@@ -81,7 +81,7 @@ def test_what_another_batch_is_made_of_stays(engine: Engine, batch: int):
         set_id = connection.scalar(select(PuzzleSet.id))
         connection.execute(insert(BatchSet).values(batch_id=batch + 1, set_id=set_id, position=0))
 
-    found = pruning.doomed(engine, [batch], unused=True)
+    found = pruning.plan_deletion(engine, [batch], unused=True)
     pruning.prune(engine, found)
 
     assert (found.sets, found.puzzles) == ([], 0)
@@ -93,15 +93,15 @@ def test_a_batch_at_work_is_refused(engine: Engine, batch: int):
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.ACTIVE))
 
-    with pytest.raises(InputError, match=f"batch {batch} is at work; `scheduler cancel {batch}` first"):
-        pruning.doomed(engine, [batch], unused=False)
+    with pytest.raises(InputError, match=f"batch {batch} is running; run `scheduler cancel {batch}` first"):
+        pruning.plan_deletion(engine, [batch], unused=False)
 
 
 def test_a_batch_that_was_taken_up_meanwhile_is_left_as_it_is(engine: Engine, batch: int):
-    found = pruning.doomed(engine, [batch], unused=False)
+    found = pruning.plan_deletion(engine, [batch], unused=False)
     add_configurations(engine, batch, configurations(["cp-sat"]))
 
-    with pytest.raises(InputError, match="was taken up again meanwhile"):
+    with pytest.raises(InputError, match="was resumed meanwhile"):
         pruning.prune(engine, found)
 
     assert counts(engine)["batch"] == 1
@@ -124,7 +124,7 @@ def test_many_runs_go_in_chunks_and_are_counted(engine: Engine, batch: int, monk
         connection.execute(insert(Run), [same | {"puzzle_id": p, "repeat": r} for p in ids for r in range(2)])
     told: list[tuple[int, int]] = []
 
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False), lambda *how: told.append(how))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False), lambda *how: told.append(how))
 
     assert told == [(2, 6), (4, 6), (6, 6)]
     assert counts(engine)["run"] == 0

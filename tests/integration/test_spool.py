@@ -13,7 +13,7 @@ from cagematch.models import Batch, BatchState, Run, Shard, ShardState, Shift, S
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
-from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.scheduler.batches.transitions import cancel, resume
 from cagematch.workers.service.supervision import return_expired, take_up
 from cagematch.workers.shards.leases import ClaimedShard, Planned, claim, planned
 from cagematch.workers.shards.outbox import settle, shift_of
