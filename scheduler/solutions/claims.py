@@ -151,7 +151,7 @@ def _wrong_length(claim: Claim, text: str, values: tuple[int, ...], expected: in
         return PuzzleError(f"the solution has {len(text):,} characters, expected {expected:,}")
     if len(values) < expected:
         return PuzzleError(f"the solution ends before {KINDS[claim.kind].name(claim.puzzle, len(values))}")
-    return PuzzleError(f"{_shown(claim)} has {len(values):,} values, expected {expected:,}")
+    return PuzzleError(f"{_shown(claim)} has more values than the puzzle, expected one per cell")
 
 
 def _is_number(part: str) -> bool:

@@ -42,7 +42,7 @@ def test_killed_it_leaves_no_process_and_can_be_resumed(scheduler):
     until(lambda: not scheduler.processes(), 10)
     assert runs_stored(scheduler.folder) < TOTAL
     assert "interrupted" in scheduler("status").stdout
-    assert "nobody works on batch 1" in scheduler("watch", code=2).stderr
+    assert "no process runs batch 1" in scheduler("watch", code=2).stderr
     finish(scheduler)
 
 

@@ -221,7 +221,7 @@ def test_a_batch_submitted_while_redis_is_away_is_stored_and_begun_when_it_is_ba
     place.redis.start()
 
     assert "batch 1 is stored; the broker" in told
-    assert "does not answer" in state
+    assert "is unreachable; queued runs wait" in state
     until(done(place), 60)
     assert set(place.solved.values()) == {1}
 
@@ -326,9 +326,9 @@ def test_watch_says_what_it_waits_for_and_goes_on(place: Place):
 
     out, told = watching.communicate(timeout=240)
     asked.communicate(timeout=60)
-    assert f"waiting for the database postgresql+psycopg://postgres@127.0.0.1:{place.postgres.port}" in said
-    assert "waiting for the database" in told
-    assert "the database is back" in told
+    assert f"the database postgresql+psycopg://postgres@127.0.0.1:{place.postgres.port}" in said
+    assert "is unreachable, retrying" in told
+    assert "the database is reachable again" in told
     assert "done: 300 of 300 runs" in out
     assert (watching.returncode, asked.returncode) == (0, 0)
 
@@ -339,7 +339,7 @@ def test_interrupted_watching_says_how_to_look_again(place: Place):
     until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'"))
     place.postgres.stop()
     heard: list[str] = []
-    until(lambda: heard.append(watching.stderr.readline()) or "waiting for the database" in heard[-1] or not heard[-1])
+    until(lambda: heard.append(watching.stderr.readline()) or "is unreachable, retrying" in heard[-1] or not heard[-1])
     assert heard[-1], heard
 
     def interrupted() -> bool:

@@ -41,7 +41,7 @@ def test_an_impossible_puzzle_has_no_solution_by_every_complete_backend(schedule
     assert {row["status"] for row in exported(scheduler)} == {"no solution"}
     assert "no solution" in scheduler("report").stdout
     told = scheduler("show", "none:1").stdout
-    assert "no verified solution is stored\n8 configurations say that there is none: backtracking, " in told
+    assert "no verified solution is stored\n8 configurations claim that there is no solution: backtracking, " in told
 
 
 def test_a_batch_of_the_same_file_twice_measures_twice(scheduler):
@@ -122,6 +122,6 @@ def test_what_is_left_out_for_its_limits_is_said(scheduler):
 
     for command, *file in (("report",), ("export", "-")):
         told = scheduler(command, *file).stderr
-        assert "batch 1 left out: other limits (3 s, 2 GiB); `scheduler report 1` shows it" in told
-        assert "left out" not in scheduler(command, 1, *file).stderr
+        assert "batch 1 excluded: different limits (3 s, 2 GiB); report it with `scheduler report 1`" in told
+        assert "excluded" not in scheduler(command, 1, *file).stderr
         assert "left out" in scheduler(command, "--help").stdout
