@@ -84,7 +84,7 @@ def test_a_batch_is_done_again(scheduler):
 
     assert "batch 2 does batch 1 again" in told.stderr
     assert "same machine, versions and limits as batch 1" in told.stderr
-    assert "× the time of batch 1" in told.stderr
+    assert "× the mean wall time of batch 1" in told.stderr
     assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))
 
 
@@ -96,10 +96,10 @@ def test_what_is_not_as_it_was_is_told(scheduler):
 
     told = scheduler("rerun", 1).stderr
 
-    assert "warning: processor: Z80 then, " in told
-    assert "warning: cores: 99 then, " in told
-    assert "warning: legacy-cp was 1.0, and is " in told
-    assert "warning: cagematch was 0.0.1, and is " in told
+    assert "warning: processor changed from Z80 to " in told
+    assert "warning: cores changed from 99 to " in told
+    assert "warning: the version of legacy-cp changed from 1.0 to " in told
+    assert "warning: the version of cagematch changed from 0.0.1 to " in told
     assert "faster in batch 2: the machines differ" in told
     assert "same machine" not in told
 

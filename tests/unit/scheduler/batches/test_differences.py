@@ -32,15 +32,11 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         (0.0032, []),
         (
             0.0045,
-            [
-                "warning: the core speed probe is 50 % slower in batch 2: another process or tenant may have used the cores"
-            ],
+            ["warning: the core speed probe is 50 % slower in batch 2: " + BUSY],
         ),
         (
             0.0015,
-            [
-                "warning: the core speed probe is 100 % faster in batch 2: another process or tenant may have used the cores"
-            ],
+            ["warning: the core speed probe is 100 % faster in batch 2: " + BUSY],
         ),
     ],
 )
