@@ -1,1 +1,1 @@
-"""Batches: creating, cutting into shards, experiment files, comparing and deleting."""
+"""Batches: creation, lookup, state transitions, shards, puzzle sets, experiment files, comparison and deletion."""

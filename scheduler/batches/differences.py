@@ -1,4 +1,4 @@
-"""What is not the same in a batch that was done again: the machines, the versions, and how long it took."""
+"""Comparison of a batch with its rerun: machines, versions and run times."""
 
 from __future__ import annotations
 
@@ -21,15 +21,21 @@ FACTS = {
     "hypervisor": "virtual machine",
     "memory_limit": "memory limited by",
 }
-DRIFT = 1.1  # of a reference: what is within it is noise
+DRIFT = 1.1  # ratio of two core speeds; a smaller one is noise
 
 
-def told(engine: Engine, earlier: int, later: int) -> list[str]:
-    """Lines for people; those that put the comparison in doubt begin with "warning"."""
+def compare(engine: Engine, earlier: int, later: int) -> list[str]:
+    """Describe how a later batch differs from an earlier one.
+
+    Returns
+    -------
+    list of str
+        One line per difference. A line that puts the comparison in doubt starts with ``warning``.
+    """
     with reading(engine) as connection:
         for batch_id in (earlier, later):
             if connection.scalar(select(Run.id).where(Run.batch_id == batch_id).limit(1)) is None:
-                return [f"batch {batch_id} has no runs that could be compared"]
+                return [f"batch {batch_id} has no runs to compare"]
         hosts = list(_hosts(connection, earlier, later))
         found = [*_versions(connection, earlier, later), *hosts]
         if not found:
@@ -39,18 +45,18 @@ def told(engine: Engine, earlier: int, later: int) -> list[str]:
 
 
 def _versions(connection: Connection, earlier: int, later: int) -> Iterator[str]:
-    """Of the program, of Python, and of every backend that ran in both."""
+    """Compare the versions of the program, of Python, and of every backend that ran in both batches."""
     query = select(Batch.versions).where(Batch.id.in_((earlier, later))).order_by(Batch.id)
     before, after = (dict(versions) for versions in connection.scalars(query))
     for batch_id, versions in ((earlier, before), (later, after)):
         versions.update(_backends(connection, batch_id))
     for name in sorted(before.keys() & after.keys()):
         if before[name] != after[name]:
-            yield f"warning: {name} was {before[name]}, and is {after[name]} now"
+            yield f"warning: the version of {name} changed from {before[name]} to {after[name]}"
 
 
 def _backends(connection: Connection, batch_id: int) -> dict[str, str]:
-    """The versions of the backends that a batch's workers ran; several of one where workers differed."""
+    """Return the version of each backend in a batch; several versions of one if the workers differed."""
     pairs = select(Run.configuration_id, Run.worker_id).where(Run.batch_id == batch_id).distinct().subquery()
     query = (
         select(StoredConfiguration.backend, Worker.versions)
@@ -65,25 +71,25 @@ def _backends(connection: Connection, batch_id: int) -> dict[str, str]:
 
 def _hosts(connection: Connection, earlier: int, later: int) -> Iterator[str]:
     before, after = (_facts(connection, batch_id) for batch_id in (earlier, later))
-    for name, words in FACTS.items():
+    for name, label in FACTS.items():
         if before[name] and after[name] and before[name] != after[name]:
-            yield f"warning: {words}: {_list(before[name])} then, {_list(after[name])} now"
+            yield f"warning: {label} changed from {_list(before[name])} to {_list(after[name])}"
     if before["name"] != after["name"]:
-        yield f"warning: ran on {_list(before['name'])} then, on {_list(after['name'])} now"
+        yield f"warning: the host changed from {_list(before['name'])} to {_list(after['name'])}"
 
 
 def _speeds(connection: Connection, earlier: int, later: int, *, same: bool) -> Iterator[str]:
-    """How fast the hosts were at their best during each batch, by the reference. ``same``: as far as facts tell."""
+    """Compare the best core speeds of both batches. ``same``: the hosts have the same facts."""
     before, after = (_reference_s(connection, batch_id) for batch_id in (earlier, later))
     slow, fast = max(before, after), min(before, after)
     if fast and slow > fast * DRIFT:
         which = "faster" if after == fast else "slower"
-        why = "something else may have been at work there" if same else "the machines differ"
-        yield f"warning: a fixed computation is {(slow / fast - 1) * 100:.0f} % {which} now: {why}"
+        why = "another process or tenant may have used the cores" if same else "the machines differ"
+        yield f"warning: the core speed probe is {(slow / fast - 1) * 100:.0f} % {which} in batch {later}: {why}"
 
 
 def _reference_s(connection: Connection, batch_id: int) -> float:
-    """Of what was measured beside its runs; where nothing was, when its workers started."""
+    """Return the best time of the probes next to the runs, or else of those at the start of the workers."""
     found = best_where(connection, Shift.batch_id == batch_id)
     if found is not None:
         return found
@@ -92,7 +98,7 @@ def _reference_s(connection: Connection, batch_id: int) -> float:
 
 
 def _facts(connection: Connection, batch_id: int) -> dict[str, set[Any]]:
-    """What the hosts of a batch were, each fact with every value that it had."""
+    """Return the facts of the hosts of a batch, each with all its values."""
     workers = select(Run.worker_id).where(Run.batch_id == batch_id).distinct()
     query = select(Host.name, Host.facts).join(Worker, Worker.host_id == Host.id)
     found: dict[str, set[Any]] = {name: set() for name in ("name", *FACTS)}
@@ -108,7 +114,7 @@ def _list(values: set[Any]) -> str:
 
 
 def _times(connection: Connection, earlier: int, later: int) -> Iterator[str]:
-    """How the mean wall time of each configuration compares."""
+    """Compare the mean wall times of each configuration."""
     means: dict[int, dict[str, float]] = {earlier: {}, later: {}}
     query = (
         select(Run.batch_id, StoredConfiguration.text, func.avg(Run.wall_s))
@@ -120,4 +126,4 @@ def _times(connection: Connection, earlier: int, later: int) -> Iterator[str]:
         means[batch_id][text] = mean
     for text in sorted(means[earlier].keys() & means[later].keys()):
         if means[earlier][text]:
-            yield f"{text}: {means[later][text] / means[earlier][text]:.2f} × the time of batch {earlier}"
+            yield f"{text}: {means[later][text] / means[earlier][text]:.2f}× the mean wall time of batch {earlier}"

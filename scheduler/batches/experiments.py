@@ -1,4 +1,4 @@
-"""A whole comparison in one file, to be submitted as it is, kept beside a paper, and made again from a batch.
+"""Experiment files: a batch as a TOML file, which `submit` runs and `export` writes.
 
 ::
 
@@ -9,9 +9,9 @@
     repeat = 5
     permute = true
 
-Every key but ``puzzles`` is an option of ``scheduler submit`` and means what it means there. Files are looked for
-beside the experiment's and must stay below its folder; a word that is no file there is a shipped set. ``sha256`` is of
-a set as it was stored: a file that holds other puzzles now is told.
+Every key except ``puzzles`` is an option of ``scheduler submit`` with the same meaning. Puzzle files must be below the
+folder of the experiment file; any other name refers to a shipped set. ``sha256`` is the digest of the stored set:
+`submit` warns if the file contains other puzzles now.
 """
 
 from __future__ import annotations
@@ -25,33 +25,34 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from cagematch.models import Batch, BatchConfiguration, BatchSet, PuzzleSet, StoredConfiguration
+from cagematch.models import Batch, BatchConfiguration, BatchSet, PuzzleSet
 from cagematch.problems.errors import Fault, FileError, InputError
 from cagematch.problems.outcome import Task
 from cagematch.scheduler.batches.bounds import LARGEST_SEED, MOST_SOLUTIONS, PRIORITIES
+from cagematch.scheduler.batches.lookup import configuration_texts
 from cagematch.scheduler.readers.source import shipped_sets
 
 SUFFIX = ".toml"
-LARGEST = 1 << 20  # bytes: somebody else's file is not to fill the memory
+LARGEST = 1 << 20  # bytes: an untrusted file must not fill the memory
 
 
 class Option(NamedTuple):
-    """An option of `submit` that may stand in a file: what it is, and of a number the least and the most."""
+    """An option of `submit` that an experiment file can set: its type, and the bounds of a number."""
 
     kind: type
     least: int = 0
     most: int = 2**31 - 1
 
-    def takes(self, value: Any) -> bool:
-        """Whether a value is one of the option's."""
+    def accepts(self, value: Any) -> bool:
+        """Whether the option can have a value."""
         if type(value) is not self.kind:
             return False
         return not isinstance(value, int) or self.least <= value <= self.most
 
     def __str__(self) -> str:
         if self.kind is int:
-            return f"a whole number from {self.least} to {self.most}"
-        return "a text" if self.kind is str else "true or false"
+            return f"an integer from {self.least} to {self.most}"
+        return "a string" if self.kind is str else "true or false"
 
 
 OPTIONS = {
@@ -71,8 +72,16 @@ PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", 
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A file of puzzles that an experiment names: how to find it, and what it is said to be."""
+class PuzzleFile:
+    """A puzzle file of an experiment.
+
+    Parameters
+    ----------
+    file
+        The path of the file, or the name of a shipped set.
+    sha256
+        The digest of the set as stored; ``None`` skips the check.
+    """
 
     file: str
     kind: str | None = None
@@ -82,30 +91,38 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What a file asks for; ``options`` has what it says of `OPTIONS`."""
+    """The contents of an experiment file; ``options`` has a value for each of `OPTIONS` that the file sets."""
 
-    puzzles: list[Listed]
+    puzzles: list[PuzzleFile]
     solvers: list[str]
     options: dict[str, Any] = field(default_factory=dict)
 
 
 def read(path: Path) -> Experiment:
-    """Read an experiment's file. Raises FileError, with every fault in it."""
+    """Read an experiment file.
+
+    Raises
+    ------
+    FileError
+        The file is not TOML, or has invalid keys or values; the error lists them all.
+    InputError
+        The file cannot be read, is too large, or is not UTF-8.
+    """
     text = _text(path)
-    told = _parsed(path, text)
-    faults = [(key, f"no key of an experiment; there are: {', '.join(KEYS)}") for key in told if key not in KEYS]
-    options = {name: told[name] for name in OPTIONS if name in told}
-    wrong = {name: value for name, value in options.items() if not OPTIONS[name].takes(value)}
+    table = _parsed(path, text)
+    faults = [(key, f"unknown key, expected one of {', '.join(KEYS)}") for key in table if key not in KEYS]
+    options = {name: table[name] for name in OPTIONS if name in table}
+    wrong = {name: value for name, value in options.items() if not OPTIONS[name].accepts(value)}
     faults += [(name, f"found {value!r}, expected {OPTIONS[name]}") for name, value in wrong.items()]
     if "task" in options and "task" not in wrong and options["task"] not in list(Task):
         faults.append(("task", f"found {options['task']!r}, expected one of {', '.join(Task)}"))
     if "bound" in options and options.get("task") != Task.COUNT:
-        faults.append(("bound", 'found without task = "count", of which alone it is the bound'))
-    solvers = told.get("solvers", [])
-    if not _words(solvers) or ("solvers" in told and not solvers):
+        faults.append(("bound", 'found without task = "count", the only task with a bound'))
+    solvers = table.get("solvers", [])
+    if not _are_words(solvers) or ("solvers" in table and not solvers):
         faults.append(("solvers", f"found {solvers!r}, expected a list of configurations"))
-    puzzles, misplaced = _listed(told.get("puzzles"), path.parent)
-    faults += [("puzzles", fault) for fault in misplaced]
+    puzzles, invalid = _puzzle_files(table.get("puzzles"), path.parent)
+    faults += [("puzzles", fault) for fault in invalid]
     if faults:
         raise FileError([Fault(str(path), _line(text, key), None, f"{key}: {fault}") for key, fault in faults])
     return Experiment(puzzles, solvers, options)
@@ -114,12 +131,12 @@ def read(path: Path) -> Experiment:
 def _text(path: Path) -> str:
     try:
         if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} has more than {LARGEST:,} bytes, expected an experiment")
+            raise InputError(f"{path} is larger than {LARGEST:,} bytes, expected an experiment file")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 at byte {error.start}, expected TOML") from None
+        raise InputError(f"{path} is not UTF-8 at byte {error.start}, expected TOML in UTF-8") from None
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
@@ -130,70 +147,84 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         what = found[1] if found else str(error)
         line = int(found[2]) if found and found[2] else text.count("\n") + 1
         column = int(found[3]) if found and found[3] else None
-        raise FileError([Fault(str(path), line, column, f"no TOML: {what}")]) from None
+        raise FileError([Fault(str(path), line, column, f"invalid TOML: {what}")]) from None
 
 
 def _line(text: str, key: str) -> int:
-    """Where a key stands in the file; its first line when it is not there, or not as people write it."""
+    """Return the line of a key; 1 if the key is missing or written in an unusual form."""
     found = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
     return text.count("\n", 0, found.end()) + 1 if found else 1
 
 
-def _listed(told: Any, folder: Path) -> tuple[list[Listed], list[str]]:
-    """The files that an experiment names, and what is wrong with them."""
-    if not isinstance(told, list) or not told:
-        return [], [f"{'missing' if told is None else f'found {told!r}'}, expected a list of files or shipped sets"]
-    found, faults, names = [], [], Listed.__dataclass_fields__
-    for each in told:
+def _puzzle_files(value: Any, folder: Path) -> tuple[list[PuzzleFile], list[str]]:
+    """Return the puzzle files of an experiment, and the faults in the list."""
+    if not isinstance(value, list) or not value:
+        return [], [f"{'missing' if value is None else f'found {value!r}'}, expected a list of files or shipped sets"]
+    found, faults, names = [], [], PuzzleFile.__dataclass_fields__
+    for each in value:
         entry = {"file": each} if isinstance(each, str) else each
         fits = isinstance(entry, dict) and "file" in entry and entry.keys() <= names.keys()
-        if not fits or not _words(list(entry.values())):
-            faults.append(f"found {each!r}, expected a file's name, or a table of texts with {', '.join(names)}")
+        if not fits or not _are_words(list(entry.values())):
+            faults.append(f"found {each!r}, expected a file name, or a table of strings with {', '.join(names)}")
             continue
         word, fault = _below(entry["file"], folder)
-        found.append(Listed(**entry | {"file": word}))
+        found.append(PuzzleFile(**entry | {"file": word}))
         faults += [fault] if fault else []
     return found, faults
 
 
 def _below(word: str, folder: Path) -> tuple[str, str]:
-    """A file below the folder, or the name of a shipped set: an experiment is somebody else's, maybe. Or a fault."""
+    """Resolve a file below the folder, or a shipped set; else return a fault. An experiment file is untrusted."""
     path = folder / word
     inside = path.resolve().is_relative_to(folder.resolve())
     if inside and path.exists():
         return str(path), ""
     if word in shipped_sets():
         return word, ""
-    where = "no file in the experiment's folder" if inside else "not below the experiment's folder"
-    return word, f"found {word!r}, which is {where}, and no shipped set"
+    problem = "does not exist in" if inside else "is not below"
+    return word, f"{word!r} {problem} the folder of the experiment, expected a file there or a shipped set"
 
 
-def _words(told: Any) -> bool:
-    return isinstance(told, list) and all(isinstance(word, str) and word for word in told)
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
 
 
 def write(connection: Connection, batch_id: int, folder: Path) -> tuple[str, list[str]]:
-    """The file of a batch, to stand in a folder, and which of its puzzle files are not below that, or are none."""
-    sets, lacking = [], []
+    """Write a batch as an experiment file.
+
+    Parameters
+    ----------
+    folder
+        The folder that the file is for; paths are relative to it.
+
+    Returns
+    -------
+    text : str
+        The contents of the file.
+    missing : list of str
+        The puzzle files that are not below the folder, or no longer exist.
+    """
+    sets, missing = [], []
     for name, source, digest in _sets(connection, batch_id):
         word = name if source == f"{name} (shipped)" else _relative(source, folder)
         sets.append(f"{{ file = {_toml(word or source)}, sha256 = {_toml(digest)} }}")
-        lacking += [] if word else [source]
-    return _written(connection, batch_id, sets), lacking
+        missing += [] if word else [source]
+    return _written(connection, batch_id, sets), missing
 
 
 def _relative(source: str, folder: Path) -> str | None:
-    """How a file is named from the folder; None where it is not below, or not there any more."""
+    """Return the path of a file relative to the folder; None if it is not below it, or no longer exists."""
     path, here = Path(source).resolve(), folder.resolve()
     return str(path.relative_to(here)) if path.is_file() and path.is_relative_to(here) else None
 
 
 def _written(connection: Connection, batch_id: int, sets: list[str]) -> str:
     batch = connection.execute(select(Batch.__table__).where(Batch.id == batch_id)).one()
-    lines = [f"# Batch {batch_id}, made by Cagematch {batch.versions.get('cagematch', '?')}."]
+    lines = [f"# Batch {batch_id}, created by Cagematch {batch.versions.get('cagematch', '?')}."]
     lines += [f"name = {_toml(batch.name)}"] if batch.name else []
     lines += ["puzzles = [", *(f"  {one}," for one in sets), "]"]
-    lines += ["solvers = [", *(f"  {_toml(text)}," for text in _texts(connection, batch_id)), "]"]
+    texts = connection.scalars(configuration_texts(batch_id).order_by(BatchConfiguration.position))
+    lines += ["solvers = [", *(f"  {_toml(text)}," for text in texts), "]"]
     values: dict[str, Any] = {
         "task": batch.task,
         "bound": batch.bound,
@@ -214,14 +245,6 @@ def _sets(connection: Connection, batch_id: int) -> list[Any]:
     return list(connection.execute(query.where(BatchSet.batch_id == batch_id).order_by(BatchSet.position)))
 
 
-def _texts(connection: Connection, batch_id: int) -> list[str]:
-    query = select(StoredConfiguration.text).join(
-        BatchConfiguration, BatchConfiguration.configuration_id == StoredConfiguration.id
-    )
-    position = BatchConfiguration.position
-    return list(connection.scalars(query.where(BatchConfiguration.batch_id == batch_id).order_by(position)))
-
-
 def _toml(value: Any) -> str:
-    """A value as TOML writes it: JSON's texts, whole numbers and truths are TOML's, but for the delete character."""
+    """Write a value as TOML. JSON strings, integers and booleans are valid TOML, except the delete character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,10 +1,10 @@
-"""Files into puzzles, and puzzles into sets of the database. A file with a fault leaves nothing behind."""
+"""Loading puzzle files, and storing them as sets. Nothing of a file with a fault is stored."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice, repeat
@@ -20,41 +20,41 @@ from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import Contradiction, Fault, FileError, InputError, PuzzleError
 from cagematch.problems.kinds import KINDS, kind_named
+from cagematch.scheduler.batches.callbacks import ProgressCallback
 from cagematch.scheduler.readers import Reader, reader_for
 from cagematch.scheduler.readers.entries import DEFAULT_KIND, Misread
 from cagematch.scheduler.readers.source import Source, explained, find_source, lines_of, shipped_sets, spreadsheet_form
 
 __all__ = ["Loaded", "Source", "find_source", "load", "shipped_sets", "store_set"]
 
-# Each chunk is a transaction. A smaller one writes more pages of the index again, a larger one keeps other
-# writers of SQLite waiting for longer than the third of a second that this one takes.
+# Rows per transaction. Smaller chunks rewrite more pages of the index; larger ones block other writers of SQLite for
+# longer than the third of a second that this one takes.
 CHUNK = 50_000
-AT_ONCE = 500  # rows a statement
-LOOKED_UP = 5_000  # puzzles a query
-ABANDONED_S = 86_400  # a load that has not ended after a day never will
+ROWS_PER_STATEMENT = 500
+PUZZLES_PER_QUERY = 5_000
+ABANDONED_S = 86_400  # a load that has not finished after a day was abandoned
 NEW_PUZZLE = "INSERT INTO puzzle (kind, text, fingerprint) VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO NOTHING"
 NEW_ENTRY = "INSERT INTO set_entry (set_id, position, puzzle_id, line, label) VALUES (?, ?, ?, ?, ?)"
-Noticed = Callable[[int, int], None]  # puzzles stored so far, of how many
-Read = tuple[str, bytes, int, str]  # canonical text, fingerprint, line, label
+PuzzleRow = tuple[str, bytes, int, str]  # canonical text, fingerprint, line, label
 
 
 @dataclass(slots=True)
 class Loaded:
-    """A file's puzzles, ready to be stored, and what was left out."""
+    """The puzzles of a file, ready to be stored, and the faults of those that were skipped."""
 
     source: Source
     kind: str
-    rows: list[Read] = field(default_factory=list)
+    rows: list[PuzzleRow] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def distinct(self) -> int:
-        """How many different puzzles there are."""
+        """The number of distinct puzzles."""
         return len({fingerprint for _, fingerprint, _, _ in self.rows})
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the puzzles and their labels."""
+        """The SHA-256 of the puzzles and their labels, in hexadecimal."""
         whole = hashlib.sha256(self.kind.encode())
         for _, fingerprint, _, label in self.rows:
             whole.update(fingerprint + label.encode() + b"\n")
@@ -63,7 +63,7 @@ class Loaded:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from looking through a hundred thousand new values, none of which is garbage."""
+    """Disable the garbage collector: it would scan a hundred thousand live values again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -77,24 +77,48 @@ def _no_collection() -> Iterator[None]:
 def load(
     source: Source, kind: str | None, form: str | None, *, skip_invalid: bool, contradictions: bool = False
 ) -> Loaded:
-    """Read a whole file. Raises FileError, naming up to ten faults, unless invalid puzzles are to be skipped.
+    """Read a whole puzzle file.
 
-    ``kind``: what the file holds if it does not say so itself; None where the user did not say it either.
-    ``contradictions``: whether to take grids in which a value is given twice, as they are to be repaired.
+    Parameters
+    ----------
+    kind
+        The kind of puzzle in a file that does not declare one. ``None`` is the default kind.
+    form
+        The name of the file format. ``None`` detects it.
+    skip_invalid
+        Skip invalid puzzles if the file contains a valid one.
+    contradictions
+        Accept grids with contradicting givens, for the task repair.
+
+    Raises
+    ------
+    FileError
+        The file has faults; the error lists up to ten of them.
+    InputError
+        The file cannot be read, contains no puzzle, or the kind or the format does not exist.
     """
     content = lines_of(source)
     reader = reader_for(content, form or spreadsheet_form(source, content), kind)
     kind = _kind(source, reader, content, kind)
-    parse = kind_named(kind).parse
     loaded = Loaded(source, kind)
+    _parse(loaded, reader, content, contradictions=contradictions)
+    if loaded.faults and not (skip_invalid and loaded.rows):
+        raise FileError(explained(source, loaded.faults, skipped=skip_invalid))
+    if not loaded.rows:
+        raise InputError(f"{source.shown} contains no puzzle, expected at least one")
+    return loaded
+
+
+def _parse(loaded: Loaded, reader: Reader, content: list[str], *, contradictions: bool) -> None:
+    """Add the rows and the faults of a file."""
+    shown, kind, parse = loaded.source.shown, loaded.kind, kind_named(loaded.kind).parse
     prefix, sha256, keep = f"{kind}\n".encode(), hashlib.sha256, loaded.rows.append
     for entry in reader.read(content):
         if isinstance(entry, Misread):
-            loaded.faults.append(Fault(source.shown, *entry))
+            loaded.faults.append(Fault(shown, *entry))
             continue
         if entry.kind not in (None, kind):
-            other = f"a puzzle of kind {entry.kind!r}, expected {kind!r}"
-            loaded.faults.append(Fault(source.shown, entry.line, None, other))
+            loaded.faults.append(Fault(shown, entry.line, None, f"found kind {entry.kind!r}, expected {kind!r}"))
             continue
         try:
             text = parse(entry.text)
@@ -102,34 +126,40 @@ def load(
             if contradictions and isinstance(error, Contradiction):
                 keep((error.text, sha256(prefix + error.text.encode()).digest(), entry.line, entry.label))
                 continue
-            loaded.faults.append(Fault(source.shown, *entry.place(error.offset), str(error)))
+            loaded.faults.append(Fault(shown, *entry.place(error.offset), str(error)))
         else:
             keep((text, sha256(prefix + text.encode()).digest(), entry.line, entry.label))
-    if loaded.faults and not (skip_invalid and loaded.rows):
-        raise FileError(explained(source, loaded.faults, skipped=skip_invalid))
-    if not loaded.rows:
-        raise InputError(f"{source.shown} holds no puzzle")
-    return loaded
 
 
-def _kind(source: Source, reader: Reader, content: list[str], asked: str | None) -> str:
-    """What a file says of itself counts; --kind is for files that say nothing, and may not contradict."""
-    told = reader.kind(content)
-    if told is None:
-        return asked or DEFAULT_KIND
-    if told.kind not in KINDS:
-        known = f"no kind of puzzle is called {told.kind!r}; there are: {', '.join(KINDS)}"
-        raise FileError([Fault(source.shown, told.line, None, known)])
-    if asked not in (None, told.kind):
-        raise FileError([Fault(source.shown, told.line, None, f"the file holds {told.kind}, and --kind says {asked}")])
-    return told.kind
+def _kind(source: Source, reader: Reader, content: list[str], option: str | None) -> str:
+    """Return the kind that the file declares, or else the option --kind, which must not contradict the file."""
+    declared = reader.kind(content)
+    if declared is None:
+        return option or DEFAULT_KIND
+    if declared.kind not in KINDS:
+        message = f"found the kind {declared.kind!r}, expected one of {', '.join(KINDS)}"
+        raise FileError([Fault(source.shown, declared.line, None, message)])
+    if option not in (None, declared.kind):
+        message = f"the file declares the kind {declared.kind}, but --kind is {option}; remove --kind"
+        raise FileError([Fault(source.shown, declared.line, None, message)])
+    return declared.kind
 
 
 @_no_collection()
-def store_set(engine: Engine, loaded: Loaded, noticed: Noticed | None = None) -> int:
-    """Store a set in chunks and return its number; one with the same name and content is taken as it is.
+def store_set(engine: Engine, loaded: Loaded, report: ProgressCallback | None = None) -> int:
+    """Store a set in chunks, or reuse the stored set with the same name and content.
 
-    Until its last chunk is in, the set is not ready, and nothing else sees it.
+    The set is invisible to other processes until its last chunk is stored.
+
+    Parameters
+    ----------
+    report
+        Called after each chunk with the puzzles stored so far, and the puzzles in total.
+
+    Returns
+    -------
+    int
+        The id of the set.
     """
     digest = loaded.digest
     with reading(engine) as connection:
@@ -140,13 +170,13 @@ def store_set(engine: Engine, loaded: Loaded, noticed: Noticed | None = None) ->
     for start in range(0, len(loaded.rows), CHUNK):
         with writing(engine) as connection:
             _store_chunk(connection, loaded, set_id, start)
-        if noticed:
-            noticed(min(start + CHUNK, len(loaded.rows)), len(loaded.rows))
+        if report:
+            report(min(start + CHUNK, len(loaded.rows)), len(loaded.rows))
     try:
         with writing(engine) as connection:
             ready = update(PuzzleSet).where(PuzzleSet.id == set_id).values(digest=digest, ready=True)
             connection.execute(ready)
-    except IntegrityError:  # another load of the same file was quicker
+    except IntegrityError:  # another process has stored the same file first
         with writing(engine) as connection:
             connection.execute(delete(PuzzleSet).where(PuzzleSet.id == set_id))
             set_id = _ready(connection, loaded, digest) or set_id
@@ -159,7 +189,7 @@ def _ready(connection: Connection, loaded: Loaded, digest: str) -> int | None:
 
 
 def _begin(engine: Engine, loaded: Loaded) -> int:
-    """Make a set under a digest that no other load of the same file can have, and clear away abandoned ones."""
+    """Create a set under a digest unique to this load, and delete abandoned sets."""
     values = {"name": loaded.source.name, "source": loaded.source.shown, "digest": f"loading {token_hex(16)}"}
     abandoned = (PuzzleSet.ready.is_(False), PuzzleSet.created_at < now() - ABANDONED_S)
     with writing(engine) as connection:
@@ -174,32 +204,32 @@ def _store_chunk(connection: Connection, loaded: Loaded, set_id: int, start: int
     new: Iterator[tuple[str, str, bytes]] = zip(repeat(loaded.kind), texts, fingerprints)
     server = connection.dialect.name == "postgresql"
     if server:
-        # Always in the same order: two loads that share puzzles would otherwise wait for each other.
+        # A fixed order prevents a deadlock of two loads that share puzzles.
         new = iter(sorted(new, key=itemgetter(2)))
     inserted = _insert(connection, NEW_PUZZLE, new)
     if inserted == len(texts) and not server:
-        ids = iter(range(before + 1, before + 1 + inserted))  # SQLite, which we alone write to now, counts on
+        ids = iter(range(before + 1, before + 1 + inserted))  # SQLite has one writer, so its ids are consecutive
     else:
         ids = map(_ids(connection, fingerprints, before).__getitem__, fingerprints)
     _insert(connection, NEW_ENTRY, zip(repeat(set_id), count(start), ids, lines, labels))
 
 
 def _insert(connection: Connection, statement: str, rows: Iterator[tuple[Any, ...]]) -> int:
-    """Hand rows to the driver as they are, as SQLAlchemy's own ways cost more than the insert; say how many went in."""
+    """Insert rows through the driver, as SQLAlchemy's layers cost more than the insert; return how many were new."""
     if connection.dialect.name == "postgresql":
         statement = statement.replace("?", "%s")
     inserted = 0
-    while some := list(islice(rows, AT_ONCE)):
+    while some := list(islice(rows, ROWS_PER_STATEMENT)):
         inserted += connection.exec_driver_sql(statement, some).rowcount
     return inserted
 
 
 def _ids(connection: Connection, fingerprints: Sequence[bytes], before: int) -> dict[bytes, int]:
-    """The numbers of puzzles: those inserted just now have numbers above ``before``, the rest are looked up."""
+    """Return the ids of puzzles. Those inserted in this chunk have ids above ``before``; the rest are queried."""
     query = select(StoredPuzzle.fingerprint, StoredPuzzle.id)
     known = {row[0]: row[1] for row in connection.execute(query.where(StoredPuzzle.id > before))}
     others = list(set(fingerprints) - known.keys())
-    for at in range(0, len(others), LOOKED_UP):
-        wanted = StoredPuzzle.fingerprint.in_(others[at : at + LOOKED_UP])
+    for at in range(0, len(others), PUZZLES_PER_QUERY):
+        wanted = StoredPuzzle.fingerprint.in_(others[at : at + PUZZLES_PER_QUERY])
         known |= {row[0]: row[1] for row in connection.execute(query.where(wanted))}
     return known

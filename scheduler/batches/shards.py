@@ -1,4 +1,4 @@
-"""The runs of a batch, cut into shards."""
+"""Cutting the runs of a batch into shards."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cagematch.workers.machine.topology import usable_cores
 from cagematch.workers.queues.dispatch import slots_of
 from cagematch.workers.queues.pools import queue_of
 
-LARGEST_SHARD = 5_000
-SMALLEST_SHARD = 10  # a shift's worth of runs that all reach the default limit
+LARGEST_SHARD = 5_000  # runs
+SMALLEST_SHARD = 10  # runs: one shift, if all of them reach the default timeout
 SHARDS_PER_SLOT = 4
 
 
 def add_to(connection: Connection, batch_id: int, configurations: list[spelled.Configuration]) -> None:
-    """Give a batch configurations that it does not have yet, with all their shards."""
+    """Add new configurations to a batch, with all their shards. The batch must not have any of them yet."""
     rows = [{"text": c.text, "expanded": spelled.expanded(c.text), "backend": c.backend} for c in configurations]
     insert_new(connection, StoredConfiguration.__table__, rows)
     texts = [c.text for c in configurations]
@@ -46,7 +46,7 @@ def add_to(connection: Connection, batch_id: int, configurations: list[spelled.C
 def _shards(
     connection: Connection, batch_id: int, configurations: list[spelled.Configuration], ids: dict[str, int]
 ) -> list[dict[str, Any]]:
-    """Cut each configuration's runs for the slots that may work on them."""
+    """Cut the runs of each configuration for the slots that can run them."""
     puzzles, repeats = connection.execute(select(Batch.puzzles, Batch.repeats).where(Batch.id == batch_id)).one()
     each = puzzles * repeats
     slots = slots_of(connection)
@@ -71,14 +71,23 @@ def _shards(
 
 
 def cuts(runs: int, slots: int) -> Iterator[tuple[int, int]]:
-    """Where shards start and stop: large ones first, as each costs its slot a moment, and ever smaller ones at the end.
+    """Yield the bounds of the shards: large shards first, because each has a fixed cost, and smaller ones at the end.
 
-    No shard is more than half of what a slot may expect of the runs that are left, so that the slots come to an end
-    together ("guided self-scheduling": Polychronopoulos and Kuck, doi 10.1109/TC.1987.5009495).
+    No shard is larger than half of a slot's share of the remaining runs, so that all slots finish at about the same
+    time.
+
+    Yields
+    ------
+    tuple of int
+        The first run of the shard, and the one after its last.
+
+    Source
+    ------
+    "Guided self-scheduling": Polychronopoulos and Kuck, doi 10.1109/TC.1987.5009495.
     """
     start = 0
     largest = min(LARGEST_SHARD, math.ceil(runs / (SHARDS_PER_SLOT * slots)))
-    smallest = min(SMALLEST_SHARD, largest)  # few runs on many slots: each gets some
+    smallest = min(SMALLEST_SHARD, largest)  # few runs on many slots: each slot gets some
     while start < runs:
         share = math.ceil((runs - start) / (2 * slots))
         stop = min(runs, start + max(smallest, min(largest, share)))

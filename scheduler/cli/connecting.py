@@ -38,7 +38,7 @@ def connect(*, quiet: bool = False, reads_only: bool = False, wait_s: float = 0.
     """
     from cagematch.models.engine import file_of, open_engine, writable
     from cagematch.models.schema import require_current
-    from cagematch.scheduler.live.outages import patiently
+    from cagematch.scheduler.live.outages import retry_during_outage
     from cagematch.workers.connections import find_connections
 
     connections = find_connections()
@@ -54,7 +54,7 @@ def connect(*, quiet: bool = False, reads_only: bool = False, wait_s: float = 0.
 
     with _explained(connections):
         if wait_s:
-            patiently(engine, check_tables, notes(), wait_s)
+            retry_during_outage(engine, check_tables, notes(), wait_s)
         else:
             check_tables()
     return connections, engine

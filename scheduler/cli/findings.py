@@ -139,13 +139,13 @@ def _first(tables: list[Table]) -> list[Table]:
 
 def _draw_solutions(tables: list[Table], console: Console) -> None:
     from cagematch.scheduler.cli.consoles import drawable
-    from cagematch.scheduler.reports.puzzles.drawing import beside, differing, in_words
+    from cagematch.scheduler.reports.puzzles.drawing import differing, side_by_side, summarised
 
     pairs = [row for table in tables for row in table.rows if row["second"]]
     for row in pairs[:PAIRS]:
         kind, text, one, other = (str(row[key]) for key in ("kind", "puzzle", "solution", "second"))
-        console.print(f"{row['place']}: {in_words(differing(kind, text, one, other))}")
-        for line in beside(kind, text, (one, other), console.width):
+        console.print(f"{row['place']}: {summarised(differing(kind, text, one, other))}")
+        for line in side_by_side(kind, text, (one, other), console.width):
             line.plain = drawable(line.plain, sys.stdout)
             console.print(line)
         console.print()

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from cagematch.scheduler.batches.experiments import Listed
+    from cagematch.scheduler.batches.experiments import PuzzleFile
     from cagematch.scheduler.batches.puzzle_sets import Loaded
 
 MANY_RUNS = 10_000_000
 
 
-def load(listed: list[Listed], *, skip_invalid: bool, contradictions: bool = False) -> list[Loaded]:
+def load(listed: list[PuzzleFile], *, skip_invalid: bool, contradictions: bool = False) -> list[Loaded]:
     """Read every file before anything is stored.
 
     Parameters

@@ -14,7 +14,7 @@ from cagematch.scheduler.cli.units import mebibytes, seconds
 
 if TYPE_CHECKING:
     from cagematch.scheduler.batches.creation import Plan
-    from cagematch.scheduler.batches.experiments import Listed
+    from cagematch.scheduler.batches.experiments import PuzzleFile
     from cagematch.workers.configurations import Configuration
 
 
@@ -56,7 +56,7 @@ class Settings:
 class Request:
     """Puzzles to load, words for configurations, and settings."""
 
-    puzzles: list[Listed]
+    puzzles: list[PuzzleFile]
     solvers: list[str]
     settings: Settings
 
@@ -85,11 +85,11 @@ def read_request(
         The experiment file has faults.
 
     """
-    from cagematch.scheduler.batches.experiments import SUFFIX, Listed, read
+    from cagematch.scheduler.batches.experiments import SUFFIX, PuzzleFile, read
 
     kind, form = reading
     if not any(file.lower().endswith(SUFFIX) for file in files):
-        return Request([Listed(file, kind, form) for file in files], solvers, typed)
+        return Request([PuzzleFile(file, kind, form) for file in files], solvers, typed)
     if len(files) > 1:
         raise InputError(
             f"found {len(files)} files with an experiment among them, expected the experiment alone; "

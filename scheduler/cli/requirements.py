@@ -24,7 +24,7 @@ def require_backends(connections: Connections, engine: Engine, backends: list[st
         Embedded, and a backend is broken or not installed.
 
     """
-    from cagematch.scheduler.batches.creation import unserved
+    from cagematch.scheduler.batches.lookup import unserved
     from cagematch.workers.queues.pools import pool_of
 
     if connections.embedded:

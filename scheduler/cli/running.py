@@ -28,15 +28,15 @@ def resume_batch(connections: Connections, engine: Engine, batch_id: int, *, wai
         Another process is using the embedded database.
 
     """
-    from cagematch.scheduler.batches import creation
-    from cagematch.scheduler.live.status import take_database
+    from cagematch.scheduler.batches import transitions
+    from cagematch.scheduler.live.status import claim_database
 
-    if connections.embedded and (other := take_database(engine)):
+    if connections.embedded and (other := claim_database(engine)):
         raise InputError(
             f"process {other} is using this database; `scheduler watch {batch_id}` shows the progress, "
             f"and `scheduler resume {batch_id}` works once it has ended"
         )
-    unfinished = creation.resume(engine, batch_id, alone=connections.embedded)
+    unfinished = transitions.resume(engine, batch_id, alone=connections.embedded)
     if not unfinished:
         output().print(f"batch {batch_id} has no unfinished runs")
         return

@@ -1,4 +1,4 @@
-"""One puzzle or one run, drawn and described."""
+"""The description of one puzzle or one run, for ``scheduler show``."""
 
 from __future__ import annotations
 
@@ -22,24 +22,48 @@ from cagematch.problems.errors import LookupFailed, PuzzleError
 from cagematch.problems.kinds import KINDS
 from cagematch.problems.outcome import Answer, Task
 from cagematch.problems.problem import Puzzle
-from cagematch.scheduler.reports.puzzles.drawing import differing, in_words
+from cagematch.scheduler.reports.puzzles.drawing import differing, summarised
 from cagematch.scheduler.reports.puzzles.repairs import changed
 
 HEX = set("0123456789abcdef")
-SHORTEST_PREFIX = 6
-MOST_DIGITS = 12  # of a run's number; the smallest puzzle is a text of 16 characters
-MOST_PLACES = 9  # digits of a place in a set
+SHORTEST_PREFIX = 6  # digits
+MOST_DIGITS = 12  # of a run's number; the text of the smallest puzzle has 16 characters
+MOST_PLACES = 9  # digits of a position in a set
 
 
 def describe(connection: Connection, what: str) -> str:
-    """The text for ``scheduler show``: a run's number, SET:N, the start of a fingerprint, or a puzzle's text."""
+    """Describe a run or a puzzle as text.
+
+    Parameters
+    ----------
+    what
+        The number of a run, SET:N, the start of a fingerprint, or the text of a puzzle.
+
+    Raises
+    ------
+    LookupFailed
+        Nothing stored matches, or several puzzles do.
+    """
     if what.isascii() and what.isdigit() and len(what) <= MOST_DIGITS:
         return _run(connection, int(what))
     return _puzzle(connection, find_puzzle(connection, what))
 
 
 def puzzle_of(connection: Connection, what: str) -> tuple[Puzzle, bool]:
-    """The puzzle that goes by a name, and whether it is stored; one that is not must be a text."""
+    """Find a puzzle by SET:N, the start of its fingerprint, or its text.
+
+    Returns
+    -------
+    puzzle : Puzzle
+        The puzzle.
+    stored : bool
+        Whether the database has it. A puzzle that is not stored can only be named by its text.
+
+    Raises
+    ------
+    LookupFailed
+        Nothing stored matches, and it is not the text of a puzzle.
+    """
     try:
         row = find_puzzle(connection, what)
     except LookupFailed:
@@ -51,7 +75,13 @@ def puzzle_of(connection: Connection, what: str) -> tuple[Puzzle, bool]:
 
 
 def find_puzzle(connection: Connection, what: str) -> Any:
-    """The row of a puzzle, or LookupFailed."""
+    """Find the row of a stored puzzle.
+
+    Raises
+    ------
+    LookupFailed
+        Nothing stored matches, or several puzzles do.
+    """
     return (
         _in_set(connection, what) or _by_text(connection, what) or _by_fingerprint(connection, what) or _nothing(what)
     )
@@ -89,14 +119,14 @@ def _by_fingerprint(connection: Connection, what: str) -> Any:
     low, high = bytes.fromhex(start.ljust(64, "0")), bytes.fromhex(start.ljust(64, "f"))
     found = connection.execute(select(StoredPuzzle).where(StoredPuzzle.fingerprint.between(low, high)).limit(2)).all()
     if len(found) > 1:
-        raise LookupFailed(f"several puzzles have fingerprints that start with {what}")
+        raise LookupFailed(f"several fingerprints start with {what}, expected a longer start")
     return found[0] if found else None
 
 
 def _nothing(what: str) -> Any:
     raise LookupFailed(
-        f"nothing stored goes by {what!r}; expected a run's number, SET:N (a puzzle's place in a set), "
-        f"the start of a fingerprint ({SHORTEST_PREFIX} digits or more), or a puzzle's text"
+        f"nothing stored matches {what!r}, expected the number of a run, SET:N (a puzzle by its position in a set), "
+        f"the start of a fingerprint ({SHORTEST_PREFIX} digits or more), or the text of a puzzle"
     )
 
 
@@ -121,17 +151,15 @@ def _puzzle(connection: Connection, puzzle: Any) -> str:
 
 
 def _refuted(connection: Connection, puzzle_id: int) -> list[str]:
-    """Who says that there is no solution."""
-    said = select(StoredConfiguration.text).join(Run, Run.configuration_id == StoredConfiguration.id)
-    told = (
-        said.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct().order_by(StoredConfiguration.text)
-    )
-    who = connection.scalars(told).all()
-    say = "configuration says" if len(who) == 1 else "configurations say"
-    return [f"{len(who)} {say} that there is none: {', '.join(who)}"] if who else []
+    """Name the configurations that claim that there is no solution."""
+    texts = select(StoredConfiguration.text).join(Run, Run.configuration_id == StoredConfiguration.id)
+    claimed = texts.where(Run.puzzle_id == puzzle_id, Run.answer == Answer.NONE).distinct()
+    names = connection.scalars(claimed.order_by(StoredConfiguration.text)).all()
+    claim = "configuration claims" if len(names) == 1 else "configurations claim"
+    return [f"{len(names)} {claim} that there is no solution: {', '.join(names)}"] if names else []
 
 
-def _run(connection: Connection, run_id: int) -> str:
+def _run_row(connection: Connection, run_id: int) -> Any:
     row = connection.execute(
         select(
             Run,
@@ -152,17 +180,22 @@ def _run(connection: Connection, run_id: int) -> str:
         .where(Run.id == run_id)
     ).one_or_none()
     if row is None:
-        raise LookupFailed(f"there is no run {run_id}")
+        raise LookupFailed(f"there is no run {run_id}; list the runs with `scheduler export -`")
+    return row
+
+
+def _run(connection: Connection, run_id: int) -> str:
+    row = _run_row(connection, run_id)
     kind = KINDS[row.kind]
     solution = kind.assignment(row.puzzle, row.solution) if row.solution else None
-    checked = {True: "obeys every constraint", False: "BREAKS a constraint", None: "nothing to check"}[row.holds]
+    checks = {True: "satisfies every constraint", False: "VIOLATES a constraint", None: "nothing to verify"}
     full = f" ({row.expanded})" if row.expanded != row.configured else ""
     lines = [
         f"run {run_id}: {row.configured}{full}, batch {row.batch_id}, repeat {row.repeat}, seed {row.seed}",
-        f"answer {row.answer}, stopped {row.stop}; {checked}",
+        f"answer {row.answer}, stop {row.stop}; {checks[row.holds]}",
         *_task(row),
         f"wall {_ms(row.wall_s)} (build {_ms(row.build_s)}, solve {_ms(row.solve_s)}), CPU {_ms(row.cpu_s)}",
-        f"memory {_mib(row.baseline_mib)} before, {_mib(row.peak_mib)} at its peak",
+        f"memory baseline {_mib(row.baseline_mib)}, peak {_mib(row.peak_mib)}",
         f"{row.variables or '?'} variables, {row.constraints or '?'} constraints" + _counters(row.counters),
         f"on {row.host}, {_count(row.threads, 'thread')}, pinned to core{'s' * (',' in row.cores)} {row.cores}",
         *([row.detail] if row.detail else []),
@@ -172,28 +205,28 @@ def _run(connection: Connection, run_id: int) -> str:
 
 
 def _task(row: Any) -> list[str]:
-    """What a task other than solving came to, in words."""
+    """Describe the result of a task other than solve."""
     if row.task == Task.SOLVE:
         return []
     if row.task == Task.REPAIR and row.changes is not None:
-        proved = "proved to be the fewest" if row.complete else "not proved to be the fewest"
+        proved = "proved minimal" if row.complete else "not proved minimal"
         return [f"task repair: {_count(row.changes, 'change')}, {proved}"]
     if row.count is None:
         return [f"task {row.task}"]
-    bound = f", as many as were looked for ({row.bound:,})" if row.count == row.bound else ""
-    all_told = "and no more" if row.complete else f"not known whether there are more{bound}"
-    return [f"task {row.task}: {_count(row.count, 'solution')}, {all_told}; {row.verified or 0:,} checked"]
+    bound = f" (reached the bound of {row.bound:,})" if row.count == row.bound else ""
+    rest = "no others" if row.complete else f"possibly more{bound}"
+    return [f"task {row.task}: {_count(row.count, 'solution')}, {rest}; {row.verified or 0:,} verified"]
 
 
 def _beyond(row: Any) -> list[str]:
-    """Below the drawing: the cells that a repair has changed, or the second solution, and where it differs."""
+    """Return the lines below the drawing: the changes of a repair, or the second solution."""
     if row.task == Task.REPAIR:
         return changed(row.kind, row.puzzle, row.solution) if row.solution else []
     if not row.second:
         return []
     kind = KINDS[row.kind]
-    cells = in_words(differing(row.kind, row.puzzle, row.solution, row.second))
-    return [f"a second solution; {cells}", kind.render(row.puzzle, kind.assignment(row.puzzle, row.second))]
+    cells = summarised(differing(row.kind, row.puzzle, row.solution, row.second))
+    return [f"second solution, {cells}", kind.render(row.puzzle, kind.assignment(row.puzzle, row.second))]
 
 
 def _counters(counters: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""What can solve here: backends, their parameters, presets and groups."""
+"""The solvers: backends, their parameters, presets and groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cagematch.workers.backends.contract import Backend, Parameter
 from cagematch.workers.configurations import GROUPS, PRESETS
 from cagematch.workers.queues.pools import pool_of, queue_of
 
-WIDEST = 120  # characters a line of lists
+WIDEST = 120  # characters per line of a list
 COLUMNS = [
     Column("backend", "backend", left=True),
     Column("pool", "pool", left=True),
@@ -25,7 +25,13 @@ COLUMNS = [
 
 
 def solvers(slots: dict[str, int] | None) -> dict[str, Any]:
-    """Everything that ``-s`` takes. ``slots``: live ones by queue; None where they are not known, or say nothing."""
+    """Return everything that ``-s`` accepts, as JSON data.
+
+    Parameters
+    ----------
+    slots
+        The number of live slots by queue. ``None`` if unknown or meaningless.
+    """
     backends = [_backend(name, None if slots is None else slots.get(queue_of(name), 0)) for name in all_backends()]
     return {
         "backends": backends,
@@ -35,12 +41,12 @@ def solvers(slots: dict[str, int] | None) -> dict[str, Any]:
 
 
 def draw(found: dict[str, Any], console: Console) -> None:
-    """The same for people."""
-    rows = [{**b, "version": b["version"] or _lacking(b)} for b in found["backends"]]
+    """Print the data of `solvers`."""
+    rows = [{**b, "version": b["version"] or _problem(b)} for b in found["backends"]]
     columns = [c for c in COLUMNS if c.key != "slots" or any(row["slots"] is not None for row in rows)]
     show([Table("backends", "", columns, rows)], console)
     sections = {
-        "parameters": {b["backend"]: ", ".join(map(_spelled, b["parameters"].items())) for b in found["backends"]},
+        "parameters": {b["backend"]: ", ".join(map(_values, b["parameters"].items())) for b in found["backends"]},
         "constraints": {b["backend"]: ", ".join(b["constraints"]) for b in found["backends"]},
         "presets": found["presets"],
         "groups": {name: ", ".join(members) for name, members in found["groups"].items()},
@@ -50,13 +56,13 @@ def draw(found: dict[str, Any], console: Console) -> None:
 
 
 def _backend(name: str, slots: int | None) -> dict[str, Any]:
-    told, broken = check_installation(name)
-    found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": told, "slots": slots}
+    version, broken = check_installation(name)
+    found: dict[str, Any] = {"backend": name, "pool": pool_of(name), "version": version, "slots": slots}
     nothing: dict[str, Any] = {"tasks": [], "constraints": [], "parameters": {}}
-    if told is not None:
+    if version is not None:
         try:
             return found | _provided(load(name))
-        except (AttributeError, TypeError) as error:  # a stranger's, with something else under a name of ours
+        except (AttributeError, TypeError) as error:  # a third-party backend that does not follow the contract
             broken = f"{name}: broken: {error}"
     if broken:
         return found | nothing | {"version": None, "broken": broken}
@@ -71,7 +77,7 @@ def _provided(backend: Backend) -> dict[str, Any]:
     }
 
 
-def _lacking(backend: dict[str, Any]) -> str:
+def _problem(backend: dict[str, Any]) -> str:
     if "broken" in backend:
         return str(backend["broken"]).removeprefix(f"{backend['backend']}: ")
     return f"not installed: {backend['install']}"
@@ -82,15 +88,15 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return {"default": parameter.default} | choices
 
 
-def _spelled(named: tuple[str, dict[str, Any]]) -> str:
-    """``encoding=int | bool``, the default first; ``workers=4``."""
+def _values(named: tuple[str, dict[str, Any]]) -> str:
+    """Return a parameter with its values, the default first: ``encoding=int | bool``, ``workers=4``."""
     name, parameter = named
     others = [choice for choice in parameter.get("choices", ()) if choice != parameter["default"]]
     return f"{name}=" + " | ".join(map(str, [parameter["default"], *others]))
 
 
 def _section(heading: str, lines: dict[str, str], console: Console) -> None:
-    """Names and texts; long texts go on under their start."""
+    """Print names and texts in two columns; long texts wrap within theirs."""
     grid = Grid(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

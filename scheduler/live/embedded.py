@@ -1,4 +1,4 @@
-"""A Celery worker inside this process: what ``submit`` uses when no broker is configured."""
+"""The embedded worker: a Celery worker in this process, which ``submit`` uses when no broker is configured."""
 
 from __future__ import annotations
 
@@ -15,32 +15,40 @@ from cagematch.problems.errors import ServiceError
 
 START_S = 60.0
 STOP_S = 30.0
-LOOK_S = 0.05  # how often the worker looks whether it is to stop; Celery's own pauses are of one and two seconds
+STOP_CHECK_S = 0.05  # how often the worker checks for a stop request; Celery waits for one to two seconds
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
-    """Run a worker on the in-memory broker until the block ends; then kill what it runs and wait for it.
+    """Run a worker on the in-memory broker within the block. At its end, kill the in-flight runs and stop the worker.
 
-    Gives a function that raises ServiceError when the worker has ended by itself.
+    Yields
+    ------
+    Callable
+        A check that raises ServiceError if the worker has ended prematurely.
+
+    Raises
+    ------
+    ServiceError
+        The worker did not start.
     """
     ready = threading.Event()
     failed: list[BaseException] = []
 
     def started(sender: Any, **_: Any) -> None:
-        _look_often(sender)
+        _check_often(sender)
         ready.set()
 
     signals.worker_ready.connect(started, weak=False, dispatch_uid="embedded-ready")
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
-    options = {"pool": "threads", "loglevel": "ERROR", "timer_precision": LOOK_S}
+    options = {"pool": "threads", "loglevel": "ERROR", "timer_precision": STOP_CHECK_S}
     worker = app.Worker(quiet=True, without_gossip=True, without_mingle=True, **options)
 
     def serve() -> None:
         try:
             worker.start()
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
+        except BaseException as error:  # noqa: BLE001 - reported by the waiting thread
             failed.append(error)
         ready.set()
 
@@ -55,16 +63,16 @@ def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
             raise ServiceError(f"the embedded worker did not start: {_reason(failed)}")
         yield check
     finally:
-        with _undisturbed():
+        with _signals_ignored():
             if app.slots:
                 app.slots.stop()
-            worker.stop()  # its supervisor too, and it notes that it has left
+            worker.stop()  # also stops its supervisor, and records that the worker has stopped
             thread.join(STOP_S)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within the block, to be told to terminate, or to lose the terminal, is a KeyboardInterrupt like Ctrl-C."""
+    """Within the block, SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
     try:
         yield
@@ -74,8 +82,8 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Within the block, which is short, an impatient second Ctrl-C does nothing."""
+def _signals_ignored() -> Iterator[None]:
+    """Within the block, which is short, a second Ctrl-C has no effect."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -90,10 +98,10 @@ def _undisturbed() -> Iterator[None]:
 def _reason(failed: list[BaseException]) -> str:
     if failed and not isinstance(failed[0], SystemExit):
         return str(failed[0])
-    return "what it said stands above"
+    return "see its messages above"
 
 
-def _look_often(consumer: Any) -> None:
-    """Let the worker notice within LOOK_S that it is to stop."""
+def _check_often(consumer: Any) -> None:
+    """Let the worker stop within STOP_CHECK_S of a request."""
     drain = consumer.connection.drain_events
-    consumer.connection.drain_events = lambda timeout=None: drain(timeout=min(LOOK_S, timeout or LOOK_S))
+    consumer.connection.drain_events = lambda timeout=None: drain(timeout=min(STOP_CHECK_S, timeout or STOP_CHECK_S))

@@ -1,4 +1,4 @@
-"""Waiting for services that are away, and saying so."""
+"""Outages: reporting that a service is unreachable, and waiting until it returns."""
 
 from __future__ import annotations
 
@@ -17,66 +17,77 @@ from cagematch.models.engine import OUTAGE_ERRORS
 from cagematch.problems.errors import first_line
 from cagematch.workers.connections import without_password
 
-AGAIN_S = 1.0
-LOOK_S = 5.0  # between two looks whether the broker is there
-ANSWER_S = 2.0
-REFUSED = ("FATAL:", "failed to resolve", "not known")  # by a server that is there, or of a name that is not
+RETRY_S = 1.0
+CHECK_EVERY_S = 5.0  # the interval between two checks of the broker
+ANSWER_S = 2.0  # timeout of one check
+REFUSED = ("FATAL:", "failed to resolve", "not known")  # the server refuses, or its name does not exist
 PASSING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "terminating connection", "too many")
 T = TypeVar("T")
 
 
-def patiently(engine: Engine, ask: Callable[[], T], console: Console, most_s: float = math.inf) -> T:
-    """Ask a database. While it is away say so, once, and wait for it; a refusal is nothing that waiting helps.
+def retry_during_outage(engine: Engine, ask: Callable[[], T], console: Console, most_s: float = math.inf) -> T:
+    """Query a database; during an outage, report it once and retry until the database is reachable.
 
-    ``most_s``: how long, before it is an error like any other.
+    Parameters
+    ----------
+    ask
+        The query.
+    most_s
+        How long to retry before the error is raised.
+
+    Raises
+    ------
+    DBAPIError
+        The query failed for another reason, the server refused it, or the outage lasted longer than ``most_s``.
     """
-    told, until = False, time.monotonic() + most_s
+    reported, until = False, time.monotonic() + most_s
     while True:
         try:
             answer = ask()
         except OUTAGE_ERRORS as error:
             if engine.dialect.name != "postgresql" or _is_refusal(str(error)) or time.monotonic() > until:
                 raise
-            if not told:
+            if not reported:
                 first = first_line(error.__cause__ or error)
                 place = without_password(engine.url.render_as_string(hide_password=False))
-                text = f"waiting for the database {place} (Ctrl-C ends only this): {first}"
+                text = f"the database {place} is unreachable, retrying (Ctrl-C stops only this command): {first}"
                 console.print(text, style="yellow", soft_wrap=True)
-            told = True
-            time.sleep(AGAIN_S)
+            reported = True
+            time.sleep(RETRY_S)
         else:
-            if told:
-                console.print("the database is back", style="yellow")
+            if reported:
+                console.print("the database is reachable again", style="yellow")
             return answer
 
 
 def broker_watch(broker: str, console: Console) -> Callable[[], None]:
-    """What looks now and then whether the broker is there, and says when it goes and when it comes."""
-    there, due = True, time.monotonic()
+    """Return a check that reports the begin and the end of an outage of the broker. Call it as often as you like."""
+    reachable, due = True, time.monotonic()
 
-    def look() -> None:
-        nonlocal there, due
+    def check() -> None:
+        nonlocal reachable, due
         if time.monotonic() < due:
             return
-        before, there = there, answers(broker)
-        due = time.monotonic() + LOOK_S
-        if before and not there:
-            console.print(away(broker), style="yellow")
-        elif there and not before:
-            console.print("the broker is back", style="yellow")
+        before, reachable = reachable, answers(broker)
+        due = time.monotonic() + CHECK_EVERY_S
+        if before and not reachable:
+            console.print(unreachable(broker), style="yellow")
+        elif reachable and not before:
+            console.print("the broker is reachable again", style="yellow")
 
-    return look
+    return check
 
 
-def away(broker: str) -> str:
-    """What to say of a broker that does not answer."""
-    return f"the broker {without_password(broker)} does not answer: what is queued goes on when it does"
+def unreachable(broker: str) -> str:
+    """Return the message for a broker that does not answer."""
+    return f"the broker {without_password(broker)} is unreachable; queued runs wait until it returns"
 
 
 def answers(broker: str) -> bool:
-    """Whether a Redis answers. Of another broker, or of one behind TLS, it cannot be told from here: yes.
+    """Whether a Redis answers. The state of another broker, or of one behind TLS, is unknown here: True.
 
-    Spoken by hand, as the client takes long to import; that it wants a password is an answer, too.
+    The check speaks the protocol itself, because the client library is slow to import. A request for a password also
+    counts as an answer.
     """
     parts = urlsplit(broker)
     if parts.scheme != "redis":
@@ -90,5 +101,5 @@ def answers(broker: str) -> bool:
     return False
 
 
-def _is_refusal(told: str) -> bool:
-    return any(word in told for word in REFUSED) and not any(word in told for word in PASSING)
+def _is_refusal(message: str) -> bool:
+    return any(word in message for word in REFUSED) and not any(word in message for word in PASSING)

@@ -1,4 +1,4 @@
-"""How far a batch is: the numbers that `status`, `watch` and the progress bar show."""
+"""The progress of a batch: the numbers that `status`, `watch` and the progress bars show."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ OVER = (BatchState.DONE, BatchState.CANCELLED)
 
 
 @dataclass(slots=True)
-class Advance:
-    """One configuration: runs stored, of how many, and how many of each word (as far as one run can tell)."""
+class ConfigurationProgress:
+    """The progress of one configuration: runs done, runs in total, and runs by label.
+
+    The labels come from each run alone, without the evidence of other runs.
+    """
 
     configuration: str
     done: int = 0
@@ -26,51 +29,51 @@ class Advance:
 
 @dataclass(slots=True)
 class Progress:
-    """A batch and its configurations, in their order."""
+    """The progress of a batch and of its configurations, in the order of the batch."""
 
     batch_id: int
     name: str | None
     sets: list[str]
     state: BatchState
-    configurations: list[Advance]
+    configurations: list[ConfigurationProgress]
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the batch is done or cancelled."""
         return self.state in OVER
 
     @property
     def done(self) -> int:
-        """Runs stored."""
+        """The number of runs stored."""
         return sum(c.done for c in self.configurations)
 
     @property
     def total(self) -> int:
-        """Runs in all."""
+        """The number of runs in the batch."""
         return sum(c.total for c in self.configurations)
 
     @property
     def words(self) -> dict[Word, int]:
-        """How many runs of each word."""
+        """The number of runs by label."""
         return self.together("").words
 
-    def together(self, name: str) -> Advance:
-        """All configurations together, under a name."""
-        whole = Advance(name, self.done, self.total)
-        for advance in self.configurations:
-            for told, count in advance.words.items():
-                whole.words[told] = whole.words.get(told, 0) + count
+    def together(self, name: str) -> ConfigurationProgress:
+        """Return the sum of all configurations, with a name of its own."""
+        whole = ConfigurationProgress(name, self.done, self.total)
+        for one in self.configurations:
+            for label, count in one.words.items():
+                whole.words[label] = whole.words.get(label, 0) + count
         return whole
 
 
 def is_over(engine: Engine, batch_id: int) -> bool:
-    """Whether nothing more will come; quicker to find out than how far the batch is."""
+    """Whether a batch is done or cancelled; a cheaper query than `progress`."""
     with reading(engine) as connection:
         return connection.scalar(select(Batch.state).where(Batch.id == batch_id)) in OVER
 
 
 def progress(engine: Engine, batch_id: int) -> Progress:
-    """Look a batch up."""
+    """Query the progress of a batch."""
     with reading(engine) as connection:
         batch = connection.execute(select(Batch.name, Batch.state).where(Batch.id == batch_id)).one()
         sets = connection.scalars(
@@ -85,23 +88,29 @@ def progress(engine: Engine, batch_id: int) -> Progress:
 
 
 def failed_runs(engine: Engine, batch_id: int, most: int) -> list[str]:
-    """The first runs that were wrong or failed for a reason of ours: ``run 17: cp-sat: MODEL_INVALID``."""
-    lied = (Run.answer == Answer.SOLUTION) & Run.holds.is_not(True)
+    """Describe the first runs that are wrong or ended with an error, at most ``most`` of them.
+
+    Returns
+    -------
+    list of str
+        One line per run, such as ``run 17: cp-sat: MODEL_INVALID``.
+    """
+    wrong = (Run.answer == Answer.SOLUTION) & Run.holds.is_not(True)
     with reading(engine) as connection:
         rows = connection.execute(
-            select(Run.id, StoredConfiguration.text, Run.detail, lied.label("lied"))
+            select(Run.id, StoredConfiguration.text, Run.detail, wrong.label("wrong"))
             .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
-            .where(Run.batch_id == batch_id, lied | (Run.stop == Stop.ERROR))
+            .where(Run.batch_id == batch_id, wrong | (Run.stop == Stop.ERROR))
             .order_by(Run.id)
             .limit(most)
         ).all()
     return [
-        f"run {row.id}: {row.text}: {'a wrong solution' if row.lied else first_line(row.detail or 'no reason given')}"
+        f"run {row.id}: {row.text}: {'wrong solution' if row.wrong else first_line(row.detail or 'no details')}"
         for row in rows
     ]
 
 
-def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]:
+def _configurations(connection: Connection, batch_id: int) -> dict[int, ConfigurationProgress]:
     totals = (
         select(Shard.configuration_id, func.sum(Shard.stop - Shard.start).label("total"))
         .where(Shard.batch_id == batch_id)
@@ -115,10 +124,10 @@ def _configurations(connection: Connection, batch_id: int) -> dict[int, Advance]
         .where(BatchConfiguration.batch_id == batch_id)
         .order_by(BatchConfiguration.position)
     )
-    return {row.id: Advance(row.text, total=int(row.total)) for row in rows}
+    return {row.id: ConfigurationProgress(row.text, total=int(row.total)) for row in rows}
 
 
-def _count(connection: Connection, batch_id: int, found: dict[int, Advance]) -> None:
+def _count(connection: Connection, batch_id: int, found: dict[int, ConfigurationProgress]) -> None:
     task = Task(connection.execute(select(Batch.task).where(Batch.id == batch_id)).scalar_one())
     several = case((Run.count > 1, 2), else_=Run.count).label("several")
     columns = (Run.configuration_id, Run.answer, Run.stop, Run.holds, several, Run.complete)
@@ -126,8 +135,8 @@ def _count(connection: Connection, batch_id: int, found: dict[int, Advance]) -> 
         select(*columns, func.count().label("runs")).where(Run.batch_id == batch_id).group_by(*columns)
     )
     for row in rows:
-        advance = found[row.configuration_id]
-        advance.done += row.runs
+        one = found[row.configuration_id]
+        one.done += row.runs
         outcome = Outcome(task, row.answer, row.stop, row.holds, row.several, row.complete)
-        told = word(outcome, verdict(outcome))
-        advance.words[told] = advance.words.get(told, 0) + row.runs
+        label = word(outcome, verdict(outcome))
+        one.words[label] = one.words.get(label, 0) + row.runs

@@ -1,4 +1,4 @@
-"""What there is: batches, workers, and backends that nobody serves."""
+"""The status of batches and workers, and the processes that use an embedded database."""
 
 from __future__ import annotations
 
@@ -15,23 +15,34 @@ from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
 from cagematch.problems.outcome import Word
-from cagematch.scheduler.batches.creation import unserved
+from cagematch.scheduler.batches.lookup import unserved
 from cagematch.scheduler.live.progress import is_over, progress
-from cagematch.scheduler.live.watch import words
+from cagematch.scheduler.live.watch import labels
 from cagematch.workers.machine.host import host_name
 from cagematch.workers.queues.dispatch import live
+from cagematch.workers.queues.pools import pool_of
 
-SHOWN = 20
+SHOWN = 20  # batches
 INTERRUPTED = "interrupted"
-EMBEDDED = "embedded"  # the duty to go on with an embedded database
-START_S = 60.0  # in which its worker has started
-PATIENCE_S = 5.0  # a `submit` that has just made its batch is starting its worker
+EMBEDDED = "embedded"  # the duty lease of the process that runs the batches of an embedded database
+START_S = 60.0  # the worker of that process starts within this time
+IDLE_S = 5.0  # a `submit` that has just created its batch needs this time to start its worker
 
 
 def status_of(engine: Engine, batch_id: int | None, *, embedded: bool) -> dict[str, Any]:
-    """The newest batches (or one), the live workers, and the backends of open batches that none of them serves.
+    """Return the state of batches and workers as JSON data.
 
-    ``embedded``: workers live inside `submit` and `resume`; a batch that none of them works on was interrupted.
+    Parameters
+    ----------
+    batch_id
+        The batch to report. ``None`` reports the latest ones.
+    embedded
+        Workers run inside `submit` and `resume`: an active batch without a worker was interrupted.
+
+    Returns
+    -------
+    dict
+        ``batches``, the live ``workers``, and the ``unserved`` backends: those of active batches without a worker.
     """
     with reading(engine) as connection:
         which = select(Batch.id).order_by(Batch.id.desc()).limit(SHOWN)
@@ -52,7 +63,7 @@ def status_of(engine: Engine, batch_id: int | None, *, embedded: bool) -> dict[s
 
 
 def other_processes(engine: Engine) -> list[int]:
-    """Live workers on this host, other than this process; those that were killed a moment ago do not count."""
+    """Return the process ids of live workers on this host, except this process and workers just killed."""
     with reading(engine) as connection:
         pids = connection.scalars(
             select(Worker.pid).join(Host, Host.id == Worker.host_id).where(live(), Host.name == host_name())
@@ -60,10 +71,15 @@ def other_processes(engine: Engine) -> list[int]:
     return [pid for pid in pids if pid != os.getpid() and _alive(pid)]
 
 
-def take_database(engine: Engine) -> int | None:
-    """Note that this process goes on with batches of an embedded database, or tell which other process does already.
+def claim_database(engine: Engine) -> int | None:
+    """Claim an embedded database for the batches of this process.
 
-    Its worker lives some seconds later only: of two that resume at one time, the second must know of the first.
+    The claim covers the seconds before the worker starts, so that of two concurrent `resume` only one succeeds.
+
+    Returns
+    -------
+    int or None
+        The id of the process that already uses the database; None if the claim succeeded.
     """
     with writing(engine) as connection:
         taken = select(DutyLease.owner).where(
@@ -78,49 +94,51 @@ def take_database(engine: Engine) -> int | None:
     return next(iter(other_processes(engine)), None)
 
 
-def abandoned(engine: Engine, batch_id: int) -> Callable[[], None]:
-    """A check for whoever follows a batch of an embedded database: ServiceError when nobody works on it any more."""
+def abandonment_check(engine: Engine, batch_id: int) -> Callable[[], None]:
+    """Return a check that raises ServiceError when no process runs a batch of an embedded database any more."""
     last = time.monotonic()
 
     def check() -> None:
         nonlocal last
         if other_processes(engine):
             last = time.monotonic()
-        elif time.monotonic() - last > PATIENCE_S and not is_over(engine, batch_id):
-            raise ServiceError(f"nobody works on batch {batch_id}; `scheduler resume {batch_id}` goes on with it")
+        elif time.monotonic() - last > IDLE_S and not is_over(engine, batch_id):
+            raise ServiceError(f"no process runs batch {batch_id}; resume it with `scheduler resume {batch_id}`")
 
     return check
 
 
 def draw(found: dict[str, Any], console: Console, *, detailed: bool) -> None:
-    """The same for people; ``detailed``: each configuration too."""
+    """Print the data of `status_of`; ``detailed``: with a line per configuration."""
     for batch in found["batches"]:
         _draw_batch(batch, console, detailed=detailed)
     if not found["batches"]:
-        console.print("no batch yet; `scheduler submit hard` makes one")
+        console.print("there are no batches; create one with `scheduler submit hard`")
     for worker in found["workers"]:
         console.print(
             f"worker {worker['name']}:{worker['pid']}: {worker['slots']} slots, serves {', '.join(worker['queues'])}"
         )
     for backend in found["unserved"]:
-        console.print(f"no live worker serves {backend}: its runs wait for one", style="yellow")
+        command = f"scheduler worker --pool {pool_of(backend)}"
+        console.print(f"no live worker serves {backend}; start one with `{command}`", style="yellow")
 
 
 def _draw_batch(batch: dict[str, Any], console: Console, *, detailed: bool) -> None:
     name = f" ({batch['name']})" if batch["name"] else ""
     so_far = ", ".join(f"{count} {word}" for word, count in batch["words"].items())
-    told = f": {so_far}" if so_far else ""
-    go_on = f"; `scheduler resume {batch['batch']}` goes on" if batch["state"] in (INTERRUPTED, "cancelled") else ""
+    outcomes = f": {so_far}" if so_far else ""
+    resumable = batch["state"] in (INTERRUPTED, "cancelled")
+    hint = f"; resume it with `scheduler resume {batch['batch']}`" if resumable else ""
     console.print(
         f"batch {batch['batch']}{name}: {', '.join(batch['sets'])}; {batch['state']}, "
-        f"{batch['done']} of {batch['total']} runs{told}{go_on}",
+        f"{batch['done']} of {batch['total']} runs{outcomes}{hint}",
         style="yellow" if batch["state"] == INTERRUPTED else None,
         soft_wrap=False,
     )
     if detailed:
         width = max(map(len, batch["configurations"]))
-        for configuration, told in batch["configurations"].items():
-            console.print(f"  {configuration:{width}}  {told or 'nothing yet'}")
+        for configuration, text in batch["configurations"].items():
+            console.print(f"  {configuration:{width}}  {text or 'no runs yet'}")
 
 
 def _workers(engine: Engine) -> list[dict[str, Any]]:
@@ -146,7 +164,7 @@ def _batch(engine: Engine, batch_id: int, *, idle: bool) -> dict[str, Any]:
         "done": state.done,
         "total": state.total,
         "words": {word.value: counted[word] for word in Word if counted.get(word)},
-        "configurations": {a.configuration: words(a) for a in state.configurations},
+        "configurations": {one.configuration: labels(one) for one in state.configurations},
     }
 
 

@@ -1,4 +1,4 @@
-"""Showing a batch's progress until it is over: bars on a terminal, now and then a line elsewhere."""
+"""Showing the progress of a batch until it is over: bars on a terminal, a line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from sqlalchemy import Engine
 
 from cagematch.models import BatchState
 from cagematch.problems.outcome import Word
-from cagematch.scheduler.live.outages import patiently
-from cagematch.scheduler.live.progress import Advance, Progress, is_over, progress
+from cagematch.scheduler.live.outages import retry_during_outage
+from cagematch.scheduler.live.progress import ConfigurationProgress, Progress, is_over, progress
 
-LOOK_S = 0.2
-COUNT_S = 0.25
-SHARE = 0.01  # of the time is what counting may take: the solvers need the rest
-LONGEST_S = 2.0  # what somebody in front of a terminal waits for a count at most, however much it takes
+CHECK_EVERY_S = 0.2  # the interval between two checks whether the batch is over
+COUNT_EVERY_S = 0.25  # the shortest interval between two counts of runs
+SHARE = 0.01  # the largest share of time that counts take, as the solvers need the cores
+LONGEST_S = 2.0  # the longest interval between two counts, however slow they are
 LINE_EVERY_S = 10.0
-WINDOW_S = 30.0  # the rate is that of the last half minute
+WINDOW_S = 30.0  # the rate covers the last half minute
 ALL = "all"
 T = TypeVar("T")
-NARROW = 100
+NARROW = 100  # columns
 
 
 class Ask(Protocol):
-    """Asks the database something about a batch, waiting for it where it is away."""
+    """Query the database about a batch, and retry during an outage."""
 
-    def __call__(self, what: Callable[[Engine, int], T]) -> T:
-        """Ask with the engine and the batch's number."""
+    def __call__(self, query: Callable[[Engine, int], T]) -> T:
+        """Call the query with the engine and the id of the batch."""
 
 
 class _Rows(Bars):
-    """Bars, and under them how many there is no room for."""
+    """Progress bars, followed by the number of bars that do not fit."""
 
     hidden = 0
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """What is drawn, called at every refresh."""
+        """Yield what rich draws at every refresh."""
         yield from super().get_renderables()
         if self.hidden:
             yield Text(f"… and {self.hidden} more", style="dim")
@@ -53,13 +53,13 @@ class _Rows(Bars):
 
 @dataclass
 class Pace:
-    """How fast runs come in: over the last WINDOW_S seconds, or where none came then, from the start."""
+    """The rate of runs over the last WINDOW_S seconds; if no run ended in them, over the whole time."""
 
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
     _start: tuple[float, int] = (0.0, 0)
 
     def note(self, at_s: float, done: int) -> None:
-        """So many runs are done."""
+        """Record the number of runs done at a time, in seconds."""
         if not self._seen:
             self._start = (at_s, done)
         self._seen.append((at_s, done))
@@ -73,8 +73,8 @@ class Pace:
         first_s, first = self._seen[0] if self._seen[0][1] < last else self._start
         return (last - first) / (last_s - first_s) if last_s > first_s else 0.0
 
-    def told(self, total: int) -> str:
-        """The rate, and how long the rest will take at it."""
+    def text(self, total: int) -> str:
+        """Return the rate and the estimated time left, such as ``3.1/s, 45 s left``."""
         done = self._seen[-1][1]
         if done >= total:
             return "done"
@@ -84,37 +84,56 @@ class Pace:
 
 
 def watch(engine: Engine, batch_id: int, console: Console, check: Callable[[], None] = lambda: None) -> Progress:
-    """Show until the batch is over, and return where it then stood. ``check`` may raise to end it earlier."""
-    show, every_s = (_bars, COUNT_S) if console.is_terminal else (_lines, LINE_EVERY_S)
+    """Show the progress of a batch until it is over.
 
-    def ask(what: Callable[[Engine, int], T]) -> T:
-        return patiently(engine, lambda: what(engine, batch_id), console)
+    Parameters
+    ----------
+    check
+        Called several times per second; an exception from it ends the display.
+
+    Returns
+    -------
+    Progress
+        The final state.
+    """
+    show, every_s = (_bars, COUNT_EVERY_S) if console.is_terminal else (_lines, LINE_EVERY_S)
+
+    def ask(query: Callable[[Engine, int], T]) -> T:
+        return retry_during_outage(engine, lambda: query(engine, batch_id), console)
 
     return show(_states(ask, check, every_s), console)
 
 
-def words(advance: Advance) -> str:
-    """How many runs of each word, the loudest first; ``solved`` last."""
-    return _told(advance.words)
+def labels(of: ConfigurationProgress) -> str:
+    """Return the number of runs by label as text: failures first, ``solved`` last."""
+    return _counts(of.words)
 
 
 def conclusion(end: Progress) -> tuple[str, bool]:
-    """One line on a batch that is over, and whether a run of it was wrong or failed for a reason of ours."""
+    """Summarise a batch that is over.
+
+    Returns
+    -------
+    line : str
+        The summary.
+    failed : bool
+        Whether a run is wrong or ended with an error.
+    """
     counted = end.words
     state = "cancelled at" if end.state is BatchState.CANCELLED else "done:"
-    so_far = f" ({_told(counted)})" if counted else ""
+    so_far = f" ({_counts(counted)})" if counted else ""
     line = f"batch {end.batch_id} {state} {end.done} of {end.total} runs{so_far}"
-    more = f"; `scheduler report {end.batch_id}` compares them" if counted else ""
-    return line + more, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))
+    hint = f"; compare them with `scheduler report {end.batch_id}`" if counted else ""
+    return line + hint, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))
 
 
 def per_second(rate: float) -> str:
-    """``0.25/s``, ``3.1/s``, ``312/s``."""
+    """Return a rate as text: ``0.25/s``, ``3.1/s``, ``312/s``."""
     return f"{rate:.2f}/s" if rate < 1 else f"{rate:.1f}/s" if rate < 100 else f"{rate:,.0f}/s"
 
 
 def duration(seconds: float) -> str:
-    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return a duration as text: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -125,12 +144,12 @@ def duration(seconds: float) -> str:
 
 
 def _states(ask: Ask, check: Callable[[], None], every_s: float) -> Iterator[Progress]:
-    """Where the batch stands, every so many seconds at most; the last one is how it ended."""
+    """Yield the state of the batch, at most once in ``every_s`` seconds; the last state is the final one."""
     took = 0.0
-    for look in count():
+    for number in count():
         started = time.monotonic()
         state = ask(progress)
-        if look:  # the first is slow for reasons that are gone then: cold caches, a worker that starts
+        if number:  # cold caches and the start of the worker slow down the first count only
             took = time.monotonic() - started
         yield state
         if state.over:
@@ -138,11 +157,11 @@ def _states(ask: Ask, check: Callable[[], None], every_s: float) -> Iterator[Pro
         due = time.monotonic() + pause_s(every_s, took)
         while time.monotonic() < due and not ask(is_over):
             check()
-            time.sleep(LOOK_S)
+            time.sleep(CHECK_EVERY_S)
 
 
 def pause_s(every_s: float, took_s: float) -> float:
-    """How long to wait after a count that took so long."""
+    """Return the seconds to wait after a count that took ``took_s``, so that counts take little of the time."""
     return max(every_s, min(took_s / SHARE, LONGEST_S))
 
 
@@ -166,14 +185,14 @@ def _bars(states: Iterator[Progress], console: Console) -> Progress:
                     completed=row.done,
                     total=row.total,
                     visible=name in shown,
-                    pace=paces[name].told(row.total),
-                    words=words(row),
+                    pace=paces[name].text(row.total),
+                    words=labels(row),
                 )
     return state
 
 
 def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
-    """Name, bar, count, pace, outcomes; on a narrow terminal names are cut and the outcomes left out."""
+    """Return the columns: name, bar, count, pace and labels. A narrow terminal cuts names and omits labels."""
     wide = console.width >= NARROW
     name = Column(no_wrap=True, overflow="ellipsis", max_width=console.width // 3)
     rest = Column(no_wrap=True, overflow="ellipsis")
@@ -186,25 +205,25 @@ def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
     return (*columns, TextColumn("{task.fields[words]}", markup=False, table_column=rest)) if wide else columns
 
 
-def _shown(rows: list[Advance], room: int) -> set[str]:
-    """The rows that fit: those under way first, then those to come, then the finished ones; the sum always.
+def _shown(rows: list[ConfigurationProgress], room: int) -> set[str]:
+    """Select the rows that fit: the sum, then running, waiting and finished configurations, in this order.
 
-    Where some do not, one line less fits: it says how many those are.
+    If some rows do not fit, one line is reserved for their number.
     """
     by_interest = sorted(rows, key=lambda row: (row.configuration != ALL, row.done >= row.total, row.done == 0))
     return {row.configuration for row in by_interest[: max(1, room - (len(rows) > room))]}
 
 
 def _lines(states: Iterator[Progress], console: Console) -> Progress:
-    pace, told = Pace(), time.monotonic()
+    pace, printed_s = Pace(), time.monotonic()
     for state in states:
         now = time.monotonic()
         pace.note(now, state.done)
-        if not state.over and now - told >= LINE_EVERY_S:
-            told = now
-            console.print(f"{state.done}/{state.total} runs, {pace.told(state.total)}")
+        if not state.over and now - printed_s >= LINE_EVERY_S:
+            printed_s = now
+            console.print(f"{state.done}/{state.total} runs, {pace.text(state.total)}")
     return state
 
 
-def _told(counted: dict[Word, int]) -> str:
+def _counts(counted: dict[Word, int]) -> str:
     return ", ".join(f"{counted[w]} {w.value}" for w in Word if counted.get(w))

@@ -1,7 +1,7 @@
-"""The file formats: one file each, one line each in READERS.
+"""The file formats: one module and one line in READERS each.
 
-A reader takes the lines of a file and yields the puzzles' texts with their places; it knows the format, and
-leaves it to the kind to say whether a text is a puzzle.
+A reader yields the texts of the puzzles in a file, with their positions. It depends on the format only: the kind
+decides whether a text is a valid puzzle.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Protocol
 
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.readers import grid, jsonl, lines
-from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told, told_kind
+from cagematch.scheduler.readers.entries import DeclaredKind, Misread, PuzzleEntry, declared_kind
 
 
 class Reader(Protocol):
-    """What a reader's module provides."""
+    """The interface of a reader module."""
 
     def recognises(self, content: list[str]) -> bool:
-        """Whether the lines look like this format. The first reader in the table that says so is taken."""
+        """Whether the lines have this format. The first reader in READERS that returns True is used."""
 
-    def kind(self, content: list[str]) -> Told | None:
-        """The kind of puzzle that the lines say they hold, and where they say it."""
+    def kind(self, content: list[str]) -> DeclaredKind | None:
+        """Return the kind of puzzle that the file declares, and the line of the declaration."""
 
     def read(self, content: list[str]) -> Iterator[PuzzleEntry | Misread]:
-        """Yield each puzzle, or what is wrong with a line."""
+        """Yield the puzzles, and a Misread for each line with a fault."""
 
 
 READERS: dict[str, Reader] = {
@@ -35,16 +35,25 @@ READERS: dict[str, Reader] = {
 
 
 def reader_for(content: list[str], name: str | None, kind: str | None = None) -> Reader:
-    """The reader of that name, or the one that recognises the lines.
+    """Return the reader with a name, or the first one that recognises the lines.
 
-    ``kind``: what the lines hold, where the user says so. Drawn grids are looked for among Sudokus only: a line of
-    another kind may be as long as a row.
+    Only Sudokus can be drawn as grids: a puzzle of another kind may be a line as long as the row of a grid.
+
+    Parameters
+    ----------
+    kind
+        The kind of puzzle in a file that does not declare one.
+
+    Raises
+    ------
+    InputError
+        No reader has the name.
     """
     if name is not None and name not in READERS:
-        raise InputError(f"no format is called {name!r}; there are: {', '.join(READERS)}")
+        raise InputError(f"found the format {name!r}, expected one of {', '.join(READERS)}")
     if name is not None:
         return READERS[name]
-    told = told_kind(content)
-    drawn = (told.kind if told else kind) in (None, "sudoku")
+    declared = declared_kind(content)
+    drawn = (declared.kind if declared else kind) in (None, "sudoku")
     tried = (reader for reader in READERS.values() if drawn or reader is not grid)
     return next(reader for reader in tried if reader.recognises(content))

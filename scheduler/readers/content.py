@@ -1,6 +1,6 @@
-"""What a file holds: its bytes, out of gzip, bzip2 or xz where it is compressed, and never more than a bound.
+"""The bytes of a file, decompressed from gzip, bzip2 or xz, up to a maximum size.
 
-A small file may unpack to any size, and a pipe may never end: neither fills the memory.
+A small file can decompress to any size, and a pipe may never end. The maximum keeps both from filling the memory.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import IO, NamedTuple
 
 from cagematch.problems.errors import InputError
 
-LARGEST = 2**30  # bytes of text: some ten million Sudokus
-ANY_RATIO = 2**26  # up to here a file may unpack to whatever it likes, beyond only to …
-RATIO = 100  # … so many times its own size; puzzles come to 2 to 4, as clues are random
-BLOCK = 2**20
+LARGEST = 2**30  # bytes of text: about ten million Sudokus
+ANY_RATIO = 2**26  # bytes: a file up to this size may have any compression ratio
+RATIO = 100  # the largest ratio of a larger file; puzzles have 2 to 4, because clues are random
+BLOCK = 2**20  # bytes
 SUFFIX = re.compile(r"(?<=.)\.(gz|bz2|xz)$", re.IGNORECASE)
 
 
 class Packing(NamedTuple):
-    """A way to compress a file."""
+    """A compression format: its name, the start of its files, and a function that decompresses them."""
 
     name: str
     begins: re.Pattern[bytes]
@@ -40,18 +40,29 @@ UNREAD = {"ZIP": b"PK\x03\x04", "Zstandard": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc
 
 
 def without_suffix(name: str) -> str:
-    """A file's name without what compressing it added."""
+    """Return the name of a file without the suffix of its compression format."""
     return SUFFIX.sub("", name)
 
 
 def content(stream: IO[bytes], shown: str) -> bytes:
-    """All that a stream holds, unpacked. Raises InputError, calling it ``shown``, for damage and for too much."""
+    """Read and decompress a stream.
+
+    Parameters
+    ----------
+    shown
+        The name of the stream in messages.
+
+    Raises
+    ------
+    InputError
+        The contents are damaged, too large, or an archive of an unsupported format.
+    """
     data = _all(stream, LARGEST)
     if data is None:
-        raise InputError(f"{shown} is larger than {_size(LARGEST)}, which is the most that is read; split it")
+        raise InputError(f"{shown} is larger than {_size(LARGEST)}, the maximum; split it")
     for name, begins in UNREAD.items():
         if data.startswith(begins):
-            raise InputError(f"{shown} is a {name} archive; expected text, or text compressed by gzip, bzip2 or xz")
+            raise InputError(f"{shown} is a {name} archive, expected text, or text compressed with gzip, bzip2 or xz")
     packing = next((packing for packing in PACKINGS if packing.begins.match(data)), None)
     return _unpacked(packing, data, shown) if packing else data
 
@@ -62,17 +73,17 @@ def _unpacked(packing: Packing, data: bytes, shown: str) -> bytes:
         with packing.open(BytesIO(data)) as stream:
             text = _all(stream, most)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(f"{shown} is no whole {packing.name} file: {error}") from None
+        raise InputError(f"{shown} is not a complete {packing.name} file: {error}") from None
     if text is None:
         raise InputError(
-            f"{shown} ({_size(len(data))}) unpacks to more than {_size(most)}, the most that is read of a compressed "
-            "file of that size; unpack it yourself, or split it"
+            f"{shown} ({_size(len(data))}) decompresses to more than {_size(most)}, the maximum for a compressed file "
+            "of that size; decompress it first, or split it"
         )
     return text
 
 
 def _all(stream: IO[bytes], most: int) -> bytes | None:
-    """The rest of a stream, None where it is longer than that."""
+    """Return the rest of a stream; None if it has more than ``most`` bytes."""
     data = bytearray()
     while block := stream.read(BLOCK):
         data += block
@@ -82,7 +93,7 @@ def _all(stream: IO[bytes], most: int) -> bytes | None:
 
 
 def _size(count: int) -> str:
-    """``1 GiB``, ``64 MiB``, ``203 KiB``."""
+    """Return a size as text: ``1 GiB``, ``64 MiB``, ``203 KiB``."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if count >= unit:
             return f"{count // unit:,} {name}"

@@ -1,19 +1,26 @@
-"""What readers yield: a puzzle's text and where each of its characters stood, or a fault."""
+"""The results of readers: puzzle texts with the positions of their characters, declared kinds, and faults."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-DEFAULT_KIND = "sudoku"  # of files that do not say what they hold
+DEFAULT_KIND = "sudoku"  # of files that do not declare a kind
 KIND = re.compile(r"\s*#\s*kind:\s*(\S+)\s*", re.IGNORECASE)
 
 
 class PuzzleEntry(NamedTuple):
-    """A puzzle's text as the file has it. ``line`` and ``column`` (1-based) are where it starts.
+    """The text of a puzzle in a file.
 
-    ``places`` holds (line, column) for each character where the text was put together from several lines, or does not
-    stand in one as it is. ``kind``: what the puzzle says that it is, where it says so itself.
+    Parameters
+    ----------
+    line, column
+        Where the text starts, both from 1.
+    places
+        The line and column of each character, for a text joined from several lines or written with escapes.
+        Empty if the text is in the line as it is.
+    kind
+        The kind that the entry itself declares.
     """
 
     line: int
@@ -24,33 +31,33 @@ class PuzzleEntry(NamedTuple):
     kind: str | None = None
 
     def place(self, offset: int | None) -> tuple[int, int | None]:
-        """Where a character of the text stands in the file; just the line when none is meant."""
+        """Return the line and column of a character of the text; without an offset, only the line."""
         if offset is None:
             return self.line, None
-        if self.places:  # the end of the text stands nowhere: it is told by its last character
+        if self.places:  # the end of the text has no position of its own: use its last character
             return self.places[min(offset, len(self.places) - 1)]
         return self.line, self.column + offset
 
 
-class Told(NamedTuple):
-    """A kind that a file names, and the line where it does."""
+class DeclaredKind(NamedTuple):
+    """The kind of puzzle that a file declares, and the line of the declaration."""
 
     line: int
     kind: str
 
 
-def told_kind(content: list[str]) -> Told | None:
-    """The kind that a line ``# kind: queens`` names, among the comments in front of the first puzzle."""
+def declared_kind(content: list[str]) -> DeclaredKind | None:
+    """Return the kind in a comment such as ``# kind: queens`` before the first puzzle."""
     for number, line in enumerate(content, 1):
         if found := KIND.fullmatch(line):
-            return Told(number, found[1])
+            return DeclaredKind(number, found[1])
         if line.strip() and not line.lstrip().startswith("#"):
             break
     return None
 
 
 class Misread(NamedTuple):
-    """Something that is not of the format."""
+    """A fault in a file: text that does not have the format."""
 
     line: int
     column: int | None

@@ -1,13 +1,13 @@
-"""JSON lines: one object a line, and each a puzzle.
+"""JSON lines: one object per line, one puzzle per object.
 
 ::
 
     {"id": "a label", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 15}, ...]}
     {"kind": "sudoku", "puzzle": "53..7....6..195..."}
 
-The puzzle is the text that is called so, or else the whole object, as of what has cages. ``id`` or ``label`` is the
-label. ``kind`` names the kind; without it, what has cages is a killer. Blank lines and lines that start with ``#`` are
-passed over. A label's NUL and half characters, which no database stores, are question marks.
+The puzzle is the text under ``puzzle``, or else the whole object. ``label`` or ``id`` is the label. ``kind`` is the
+kind; without it, an object with ``cages`` is a killer. Blank lines and lines that start with ``#`` are skipped. NUL
+characters and lone surrogates in a label become question marks, because databases cannot store them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told, told_kind
+from cagematch.scheduler.readers.entries import DeclaredKind, Misread, PuzzleEntry, declared_kind
 
-LABEL = ("label", "id")
+LABEL = ("label", "id")  # keys
 UNSTORED = re.compile("[\0\ud800-\udfff]")
 
 
@@ -27,17 +27,17 @@ def recognises(content: list[str]) -> bool:
     return next((text.startswith("{") for _, _, text in _objects(content)), False)
 
 
-def kind(content: list[str]) -> Told | None:
-    """What the comments in front say, or else the first line that is an object."""
-    if told := told_kind(content):
-        return told
+def kind(content: list[str]) -> DeclaredKind | None:
+    """Return the kind in the comments before the first puzzle, or else in the first object."""
+    if declared := declared_kind(content):
+        return declared
     for number, _, text in _objects(content):
         found = _read(text)
         if isinstance(found, dict):
             named = found.get("kind")
             if named is None and found.get("cages") is not None:
                 named = "killer"
-            return Told(number, str(named)) if named is not None else None
+            return DeclaredKind(number, str(named)) if named is not None else None
     return None
 
 
@@ -47,7 +47,7 @@ def read(content: list[str]) -> Iterator[PuzzleEntry | Misread]:
         if isinstance(found, Misread):
             yield Misread(number, found.column and column + found.column, found.message)
         elif not isinstance(found, dict):
-            yield Misread(number, column, f"found {text[:20]!r}, expected an object in braces")
+            yield Misread(number, column, f"found {text[:20]!r}, expected a JSON object")
         else:
             yield _entry(number, column, text, found)
 
@@ -59,7 +59,7 @@ def _entry(number: int, column: int, text: str, found: dict[str, Any]) -> Puzzle
         return PuzzleEntry(number, column, text, label, kind=named)
     puzzle = found["puzzle"]
     if not isinstance(puzzle, str):
-        return Misread(number, None, f'"puzzle" is {json.dumps(puzzle)[:20]}, expected a text')
+        return Misread(number, None, f'"puzzle" is {json.dumps(puzzle)[:20]}, expected a string')
     inside = text.find(f'"{puzzle}"', text.find('"puzzle"'))
     if inside < 0:  # written with escapes
         return PuzzleEntry(number, column, puzzle, label, ((number, column),) * len(puzzle), named)
@@ -71,7 +71,7 @@ def _label(found: dict[str, Any]) -> str:
 
 
 def _objects(content: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Each line that is not blank and no comment: its number, the column where it starts, and its text."""
+    """Yield the number, the first column and the text of each line that is neither blank nor a comment."""
     for number, line in enumerate(content, 1):
         text = line.strip()
         if text and not text.startswith("#"):
@@ -79,10 +79,10 @@ def _objects(content: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _read(text: str) -> Any:
-    """The value of a line, or a Misread whose column counts from 0 in it."""
+    """Return the JSON value of a line, or a Misread with the offset in the text as its column."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        return Misread(0, error.pos, f"this is no JSON: {error.msg}")
+        return Misread(0, error.pos, f"invalid JSON: {error.msg}")
     except (ValueError, RecursionError):
-        return Misread(0, None, "this is no JSON that can be read: too long a number, or too deep")
+        return Misread(0, None, "invalid JSON: a number is too long, or the nesting is too deep")

@@ -1,12 +1,12 @@
-"""One puzzle a line; what follows it on the line is its label.
+"""Lines: one puzzle per line, followed by its label.
 
 ::
 
     4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......  # a comment
-    2x3:1.....,2.....   (six rows without a break, in fact), any column after it
+    2x3:1.....2.....34..... and so on, all six rows without a separator
 
-Prefixes of a letter or a shape (``X:``, ``2x3:``) belong to the puzzle. Blank lines and lines that start with ``#`` are
-passed over.
+A prefix of a letter or a shape (``X:``, ``2x3:``) belongs to the puzzle. Blank lines and lines that start with ``#``
+are skipped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, told_kind
+from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, declared_kind
 
 PUZZLE = re.compile(r"\s*((?:(?:[A-Za-z]|[0-9]+[xX][0-9]+):)*[^\s,;:|#/]+)")
 SEPARATORS = " \t,;:|#/"
 
 
-kind = told_kind
+kind = declared_kind
 
 
 def recognises(content: list[str]) -> bool:  # noqa: ARG001
@@ -34,4 +34,4 @@ def read(content: list[str]) -> Iterator[PuzzleEntry | Misread]:
             yield PuzzleEntry(number, found.start(1) + 1, found[1], label and label.lstrip(SEPARATORS).rstrip())
         elif (bare := line.strip()) and not bare.startswith("#"):
             column = line.index(bare) + 1
-            yield Misread(number, column, f"found {bare[:20]!r} where a puzzle was expected")
+            yield Misread(number, column, f"found {bare[:20]!r}, expected a puzzle")

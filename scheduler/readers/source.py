@@ -1,4 +1,4 @@
-"""Where puzzles come from: a file, or a set that is shipped; and the lines of it."""
+"""Sources of puzzles: files, the standard input and shipped sets, and their lines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from cagematch.scheduler.readers.content import content, without_suffix
 
 SPREADSHEETS = (".csv", ".tsv")
 HEADING = re.compile(r"\s*\"?[A-Za-z_]{2,}\"?\s*[,;\t]")
-LONGEST_NAME = 200  # characters that the database keeps of a set's name
+LONGEST_NAME = 200  # characters of the name of a set in the database
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a set comes from: its name, how to show its origin, and its file; None for the standard input."""
+    """The source of a set: the name of the set, the source as shown in messages, and its file.
+
+    The path of the standard input is ``None``.
+    """
 
     name: str
     shown: str
@@ -30,11 +33,17 @@ class Source:
 
 
 def find_source(word: str) -> Source:
-    """A file, a pipe, ``-`` for the standard input, or the name of a shipped set."""
+    """Find the source that a user typed: a file, a pipe, ``-`` for the standard input, or a shipped set.
+
+    Raises
+    ------
+    InputError
+        There is no such source, or it cannot be read.
+    """
     if word == "-":
         return Source("stdin", "standard input", None)
     if not word.strip():
-        raise InputError("the name of a puzzle file is empty; expected a file, or a shipped set")
+        raise InputError("the name of a puzzle file is empty, expected a file or a shipped set")
     path = Path(word)
     shown = os.fsencode(word).decode(errors="replace")  # file names need not be text
     mode, denied = _mode(path)
@@ -46,24 +55,29 @@ def find_source(word: str) -> Source:
     if denied:
         raise InputError(f"{shown} cannot be read: permission denied")
     if stat.S_ISDIR(mode):
-        raise InputError(f"{shown} is a folder; name a puzzle file in it")
+        raise InputError(f"{shown} is a folder, expected a puzzle file; name a file in it")
     if mode:
-        raise InputError(f"{shown} is a device or a socket; expected a puzzle file, or - for the standard input")
+        raise InputError(f"{shown} is a device or a socket, expected a puzzle file, or - for the standard input")
     known = ", ".join(shipped)
-    raise InputError(f"there is no file {shown!r}, and no shipped set of that name (there are: {known})")
+    raise InputError(f"there is no file {shown!r} and no shipped set with this name; the shipped sets are {known}")
 
 
 def shipped_sets() -> dict[str, Path]:
-    """The sets that come with the program, by name."""
+    """Return the files of the shipped sets by name."""
     package = find_spec("cagematch.puzzles")
     folders = [Path(folder) for folder in (package.submodule_search_locations or [])] if package else []
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.txt"))}
 
 
 def lines_of(source: Source) -> list[str]:
-    """The lines of a file, as LF, CR LF or CR end them: others at which Python splits are found in labels.
+    """Read the lines of a source. Only LF, CR LF and CR end a line: labels may contain other separators.
 
-    Raises InputError when the file cannot be read, unpacked or held, and FileError when it is not text in UTF-8.
+    Raises
+    ------
+    InputError
+        The source cannot be read or decompressed, or is too large.
+    FileError
+        The source is not text in UTF-8.
     """
     try:
         with source.path.open("rb") if source.path else nullcontext(_standard_input()) as stream:
@@ -73,29 +87,33 @@ def lines_of(source: Source) -> list[str]:
     try:
         text = _with_plain_ends(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        # The error's own offset may count from behind a byte order mark; its bytes are those that it counts in.
+        # The offset counts in `error.object`, which may lack the byte order mark of `data`.
         before = _with_plain_ends(error.object[: error.start].decode())
-        raise _fault(source, before, f"byte 0x{error.object[error.start]:02x} where UTF-8 text was expected") from None
+        message = f"found byte 0x{error.object[error.start]:02x}, expected UTF-8 text"
+        raise _fault(source, before, message) from None
     before, found, _ = text.partition("\0")
     if found:
-        raise _fault(source, before, "a NUL character where text was expected")
+        raise _fault(source, before, "found a NUL character, expected text")
     return text.split("\n")
 
 
 def spreadsheet_form(source: Source, lines: list[str]) -> str | None:
-    """``lines`` for a spreadsheet's file with a heading, which would be taken for the first row of a drawn grid."""
+    """Return ``lines`` for a spreadsheet with a heading, which looks like the first row of a drawn grid."""
     return "lines" if _is_spreadsheet(source) and HEADING.match(lines[0]) else None
 
 
 def explained(source: Source, faults: list[Fault], *, skipped: bool) -> list[Fault]:
-    """The faults of a file, the first with what they have in common.
+    """Add a hint about the whole file to its first fault.
 
-    ``skipped``: invalid puzzles were to be left out, and nothing is left.
+    Parameters
+    ----------
+    skipped
+        Whether invalid puzzles were skipped, so that no valid one is left.
     """
-    more = f" (no valid puzzle in {source.shown})" if skipped else ""
+    hint = f" (no valid puzzle in {source.shown})" if skipped else ""
     if _is_spreadsheet(source):
-        more += " (of a CSV file the first column is read: put the puzzles there, and leave the heading out)"
-    return [replace(faults[0], message=faults[0].message + more), *faults[1:]]
+        hint += " (only the first column of a CSV file is read: put the puzzles there and remove the heading)"
+    return [replace(faults[0], message=faults[0].message + hint), *faults[1:]]
 
 
 def _is_spreadsheet(source: Source) -> bool:
@@ -112,15 +130,15 @@ def _fault(source: Source, before: str, message: str) -> FileError:
 
 
 def _standard_input() -> IO[bytes]:
-    # Whoever started us may have closed it, which Python's types do not tell.
+    # The parent process may have closed it; Python's type of `sys.stdin` omits this case.
     stream: TextIO | None = sys.stdin
     if stream is None:
-        raise InputError("there is no standard input to read")
+        raise InputError("the standard input is closed, expected puzzles from it")
     return stream.buffer
 
 
 def _mode(path: Path) -> tuple[int, bool]:
-    """What a path is, 0 where it is nothing or has an impossible name; and whether we may not look."""
+    """Return the mode of a path, 0 if it does not exist or its name is invalid; and whether access is denied."""
     try:
         return path.stat().st_mode, False
     except PermissionError:

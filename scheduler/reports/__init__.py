@@ -1,4 +1,4 @@
-"""The reports: what is computed from runs, one file each, one line each in REPORTS."""
+"""The reports on runs: one module and one line in REPORTS each."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ REPORTS: dict[str, Callable[..., list[Table]]] = {
     "counts": counts.tables,
     "repairs": repairs.tables,
 }
-# What tells of puzzles, and of which tasks; of the first without being asked.
+# The reports on puzzles with their tasks. `scheduler report` shows one by default for its first task only.
 TASKS = {"improper": improper.TASKS, "counts": (Task.COUNT,), "repairs": (Task.REPAIR,)}

@@ -1,4 +1,4 @@
-"""The columns of the comparison: the same keys for every task, and for people those that the task has a use for."""
+"""The columns of the comparison: the same keys for every task; tables show only those relevant to the task."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from cagematch.problems.outcome import DECIDED, Task, Word
 from cagematch.scheduler.reports.table import Column
 
 FAILED = [w for w in Word if w not in DECIDED]
-# Worth a column even when there is none; of those that the task may come to, the first is what one hopes for.
-ALWAYS = (Word.WRONG, Word.TIMEOUT)
-HOPED = {
+ALWAYS = (Word.WRONG, Word.TIMEOUT)  # shown even if no run has them
+# The labels that are always shown for a task; the first one is the goal, shown as a share of the runs.
+EXPECTED = {
     Task.SOLVE: (Word.SOLVED,),
     Task.UNIQUE: (Word.UNIQUE, Word.SEVERAL, Word.NO_SOLUTION),
     Task.COUNT: (Word.COUNTED,),
@@ -19,9 +19,9 @@ HOPED = {
 ENDS = (Word.SOLVED, Word.UNIQUE, Word.SEVERAL, Word.COUNTED, Word.OVER_BOUND, Word.REPAIRED, Word.NO_SOLUTION)
 
 
-def key(told: Word) -> str:
-    """The key of a word's column."""
-    return told.value.replace(" ", "_")
+def key(label: Word) -> str:
+    """Return the key of a label's column."""
+    return label.value.replace(" ", "_")
 
 
 def _milliseconds(value: float) -> str:
@@ -54,7 +54,7 @@ COLUMNS = [
 
 
 def columns_of(task: Task) -> list[Column]:
-    """The columns, of which people always see those that the task is about."""
-    first, *others = (key(w) for w in HOPED[task])
+    """Return all columns; those of the labels that a task aims at are always shown."""
+    first, *others = (key(w) for w in EXPECTED[task])
     columns = [replace(c, optional=False) if c.key in others else c for c in COLUMNS]
     return [replace(c, of="runs", optional=False) if c.key == first else c for c in columns]

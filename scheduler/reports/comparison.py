@@ -1,12 +1,15 @@
-"""The comparison of configurations, a table a set and task.
+"""The comparison of configurations: one table per set and task.
 
-A configuration that fails a puzzle of a set is *disqualified* there, as in the original comparison: its times
-are no measure of the set. Times are wall seconds of build and solve of every run, those that failed included, but for
-what a backend does not support: there was no run. ``x best`` is the mean over the lowest mean of a configuration that
-is not disqualified, each puzzle's runs by their mean. One that has not run on every puzzle that another has run on is
-not compared, and comes after those that have: ``40 of 95``. Where runs of it are left out, it is if some are left of
-half the puzzles; ``x best`` is by those that all who are compared have, ``95 puzzles, x best by 88 of them``. Where
-these would be less than half, whoever has the fewest is not compared.
+A configuration that fails a puzzle of a set is *disqualified* there: its times do not measure the whole set. Times are
+wall times of building and solving. They include failed runs, but not runs that a backend does not support.
+
+``x best`` is the mean time over the lowest mean time of a ranked configuration. Each puzzle counts once, with the mean
+of its runs. Only configurations that ran on the same puzzles are ranked. The note of any other configuration shows how
+many puzzles it ran on, such as ``40 of 95``.
+
+If disturbed runs are excluded, a configuration that keeps at least half of the puzzles is ranked on the shared ones:
+``95 puzzles, ranked on 88 shared puzzles``. If less than half would be shared, the configurations with the fewest
+puzzles are not ranked.
 
 ::
 
@@ -16,8 +19,8 @@ these would be less than half, whoever has the fewest is not compared.
     cp-sat            4/4      0        0    0.024     6.00       5.50    9.00    9.00          1.50
     backtracking      2/4      0        2    7.512    1,878      2,250   3,000   3,000  disqualified
 
-What a solver decides depends on the task; ``solutions`` are all those counted, the bound where there are more, and
-``changes`` those of all repairs that were proved to be the least.
+The columns depend on the task. ``solutions`` is the sum of all counts, and ``changes`` the sum of the changes of all
+repairs proved minimal.
 
 ::
 
@@ -37,69 +40,77 @@ from sqlalchemy import Connection
 
 from cagematch.problems.outcome import DECIDED, Task, Word
 from cagematch.scheduler.reports.columns import FAILED, columns_of, key
-from cagematch.scheduler.reports.runs import Judged, judged, ran, sizes
+from cagematch.scheduler.reports.runs import JudgedRun, judged_runs, puzzles_run, sizes
 from cagematch.scheduler.reports.scope import Scope
-from cagematch.scheduler.reports.sizes import Made, words
+from cagematch.scheduler.reports.sizes import ModelSize, as_text
 from cagematch.scheduler.reports.statistics import mean, median, percentile
 from cagematch.scheduler.reports.table import Table
 
 LOUD = (Word.WRONG, Word.ERROR)
 MS = 1000
-DIGITS = 6  # of a second; finer is noise
+DIGITS = 6  # decimals of a time in seconds; finer is noise
 
 
-Group = dict[str, list[Judged]]  # the runs of each configuration
+Group = dict[str, list[JudgedRun]]  # the runs of each configuration
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
-    """A table for each set, in alphabetical order; best configuration first, wrong and errors first of all."""
+    """Return a table per set and task, in alphabetical order.
+
+    Rows with wrong runs and errors come first, followed by the other configurations from best to worst.
+    """
     found: defaultdict[tuple[str, Task], Group] = defaultdict(lambda: defaultdict(list))
-    for run in judged(connection, covered):
+    for run in judged_runs(connection, covered):
         found[run.set_name, run.task][run.configuration].append(run)
-    models, whole = sizes(connection, covered), ran(connection, covered) if covered.chosen else {}
-    return [_table(*of, found[of], models, whole) for of in sorted(found)]
+    models = sizes(connection, covered)
+    complete = puzzles_run(connection, covered) if covered.excludes_runs else {}
+    return [_table(*of, found[of], models, complete) for of in sorted(found)]
 
 
 def failures(found: list[Table]) -> int:
-    """Runs that were wrong or failed for a reason of ours, over all tables; one of two sets counts once."""
+    """Return the number of runs that are wrong or ended with an error. A run in several tables counts once."""
     return len({run for table in found for run in table.failed})
 
 
-def _table(name: str, task: Task, group: Group, models: dict[int, Made], whole: dict[str, set[int]]) -> Table:
-    """``whole``: what each configuration ran, where runs of it may have been left out."""
+def _table(name: str, task: Task, group: Group, models: dict[int, ModelSize], complete: dict[str, set[int]]) -> Table:
+    """``complete``: the puzzles that each configuration ran on, including excluded runs."""
     puzzles = {c: {run.puzzle_id for run in runs} for c, runs in group.items()}
     every = set[int]().union(*puzzles.values())
     rows = [_row(configuration, runs) | _size(runs, models) for configuration, runs in group.items()]
     enough = {
-        c for c, left in puzzles.items() if left == every or (whole.get(c, set()) >= every and _half(left, every))
+        c for c, left in puzzles.items() if left == every or (complete.get(c, set()) >= every and _half(left, every))
     }
-    fair = {row["configuration"] for row in rows if row["configuration"] in enough and not _failed(row)}
-    while not _half(common := every.intersection(*(puzzles[c] for c in fair)), every):
-        fewest = min(len(puzzles[c]) for c in fair)
-        few = {c for c in fair if len(puzzles[c]) == fewest}
-        enough, fair = enough - few, fair - few
-    means = {c: _mean_s(group[c], common) for c in fair}
+    ranked = {row["configuration"] for row in rows if row["configuration"] in enough and not _failed(row)}
+    while not _half(shared := every.intersection(*(puzzles[c] for c in ranked)), every):
+        fewest = min(len(puzzles[c]) for c in ranked)
+        few = {c for c in ranked if len(puzzles[c]) == fewest}
+        enough, ranked = enough - few, ranked - few
+    means = {c: _mean_s(group[c], shared) for c in ranked}
     best = min(means.values(), default=None)
     for row in rows:
         configuration = row["configuration"]
-        row["ratio"] = round(means[configuration] / best, DIGITS) if best and configuration in fair else None
+        row["ratio"] = round(means[configuration] / best, DIGITS) if best and configuration in ranked else None
         row["note"] = _note(row)
         if configuration not in enough:
             row["note"] = f"{len(puzzles[configuration])} of {len(every)}"
     rows.sort(key=lambda row: (*(not row[key(w)] for w in LOUD), row["configuration"] not in enough, *_rank(row)))
-    about = f"{len(every)} puzzle{'s' * (len(every) != 1)}" + (f", task {task}" if task is not Task.SOLVE else "")
-    if common != every and fair:
-        about += f", x best by {len(common)} of them"
+    about = _puzzles(len(every)) + (f", task {task}" if task is not Task.SOLVE else "")
+    if shared != every and ranked:
+        about += f", ranked on {_puzzles(len(shared)).replace(' ', ' shared ')}"
     failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
     return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
+
+
+def _puzzles(number: int) -> str:
+    return f"{number} puzzle{'s' * (number != 1)}"
 
 
 def _half(some: set[int], every: set[int]) -> bool:
     return 2 * len(some) >= len(every)
 
 
-def _mean_s(runs: list[Judged], puzzles: set[int]) -> float:
-    """Over these puzzles, each of which counts once, however many runs of it there are."""
+def _mean_s(runs: list[JudgedRun], puzzles: set[int]) -> float:
+    """Return the mean time over puzzles. Each puzzle has the same weight, whatever its number of runs."""
     walls: defaultdict[int, list[float]] = defaultdict(list)
     for run in runs:
         if run.puzzle_id in puzzles:
@@ -107,7 +118,7 @@ def _mean_s(runs: list[Judged], puzzles: set[int]) -> float:
     return mean([mean(of_one) for of_one in walls.values()])
 
 
-def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
+def _row(configuration: str, runs: list[JudgedRun]) -> dict[str, Any]:
     found = Counter(run.word for run in runs)
     return {
         "configuration": configuration,
@@ -121,7 +132,7 @@ def _row(configuration: str, runs: list[Judged]) -> dict[str, Any]:
 
 
 def _total(values: Iterable[int | None]) -> int | None:
-    """The sum of those that there are; None where there is none."""
+    """Return the sum of the known values; None if no value is known."""
     found = [value for value in values if value is not None]
     return sum(found) if found else None
 
@@ -139,13 +150,13 @@ def _times(walls: list[float]) -> dict[str, float | None]:
     }
 
 
-def _size(runs: list[Judged], models: dict[int, Made]) -> dict[str, Any]:
-    """In words for all puzzles together, in numbers that of the largest."""
+def _size(runs: list[JudgedRun], models: dict[int, ModelSize]) -> dict[str, Any]:
+    """Return the numbers of the largest model, and all models as one text."""
     found = [models[number] for number in {run.size_id: None for run in runs if run.size_id is not None}]
     return {
         "variables": max((sum(one.variables.values()) for one in found), default=None),
         "constraints": max((sum(one.constraints.values()) for one in found), default=None),
-        "size": words(found) if found else None,
+        "size": as_text(found) if found else None,
     }
 
 

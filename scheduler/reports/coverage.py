@@ -1,4 +1,4 @@
-"""What a report covers, in words: batches, limits, hosts, versions, and what to be careful about."""
+"""The coverage of a report as text: batches, limits, hosts, versions and warnings."""
 
 from __future__ import annotations
 
@@ -14,65 +14,72 @@ from cagematch.problems.outcome import Task
 from cagematch.scheduler.reports.disturbances import disturbances
 from cagematch.scheduler.reports.scope import Scope, covered_batches, over
 
-SHOWN = 6  # batches named in full
-MORE = 1.05  # memory: another kernel takes a little more of it or less
+SHOWN = 6  # batches that a line names
+MORE = 1.05  # the largest ratio of memory sizes that counts as equal: kernels reserve different amounts
 
 
 def coverage(connection: Connection, covered: Scope) -> list[str]:
-    """One line each: the batches and their limits, the hosts, then every warning."""
-    ran = covered_batches(connection, covered) or covered_batches(connection, covered.whole())
-    inside = replace(covered, batches=tuple(ran))
+    """Describe what a report covers.
+
+    Returns
+    -------
+    list of str
+        The batches with their limits, the hosts, notes on excluded batches, then warnings. Empty without a batch.
+    """
+    ids = covered_batches(connection, covered) or covered_batches(connection, covered.whole())
+    inside = replace(covered, batches=tuple(ids))
     batches = connection.execute(select(Batch).where(Batch.id.in_(inside.batches)).order_by(Batch.id)).all()
     if not batches:
         return []
     which = ", ".join(f"{b.id}" + (f" ({b.name})" if b.name else "") for b in batches[-SHOWN:])
     more = "… " if len(batches) > SHOWN else ""
     plural = "batch" if len(batches) == 1 else "batches"
-    told = "newest run of each puzzle and configuration" if covered.newest and len(covered.batches) > 1 else "all runs"
-    lines = [f"{plural} {more}{which}: {told}; {'; '.join(_limits(batches))}"]
-    warnings = _cores(connection, inside) + _disturbed(connection, covered if covered.chosen else inside)
-    lines += _hosts(connection, inside) + left_out(connection, covered) + warnings + _versions(connection, inside)
+    which_runs = "all runs"
+    if covered.newest and len(covered.batches) > 1:
+        which_runs = "the latest run of each puzzle and configuration"
+    lines = [f"{plural} {more}{which}: {which_runs}; {'; '.join(_limits(batches))}"]
+    lines += _hosts(connection, inside) + excluded_batches(connection, covered) + _cores(connection, inside)
+    lines += _disturbed(connection, covered if covered.excludes_runs else inside) + _versions(connection, inside)
     return lines + _unfinished(batches)
 
 
-def left_out(connection: Connection, covered: Scope) -> list[str]:
-    """A note for each other task and limits: nobody is to miss a batch that is not compared without a word."""
+def excluded_batches(connection: Connection, covered: Scope) -> list[str]:
+    """Return a note per other task and limits, with the batches that the latest runs exclude."""
     if not covered.newest:
         return []
-    ran = exists().where(Run.batch_id == Batch.id)
+    has_runs = exists().where(Run.batch_id == Batch.id)
     tasks = {_task(b) for b in connection.execute(select(Batch).where(Batch.id.in_(covered.batches)))}
     found: defaultdict[str, list[int]] = defaultdict(list)
-    others = select(Batch).where(Batch.id.not_in(covered.batches), ran).order_by(Batch.id)
+    others = select(Batch).where(Batch.id.not_in(covered.batches), has_runs).order_by(Batch.id)
     for batch in connection.execute(others):
         limits = f"{batch.timeout_s:g} s, {_memory(batch.memory_mib)}"
-        found[f"other limits ({limits})" if _task(batch) in tasks else f"another task ({_task(batch)})"].append(
-            batch.id
-        )
-    return [_note(batches, why) for why, batches in found.items()]
+        reason = f"different limits ({limits})" if _task(batch) in tasks else f"different task ({_task(batch)})"
+        found[reason].append(batch.id)
+    return [_note(batches, reason) for reason, batches in found.items()]
 
 
-def _note(batches: list[int], why: str) -> str:
+def _note(batches: list[int], reason: str) -> str:
     one = len(batches) == 1
     named = ", ".join(map(str, batches[-SHOWN:]))
     which = f"batch {named}" if one else f"batches {'… ' if len(batches) > SHOWN else ''}{named}"
     command = f"scheduler report {' '.join(map(str, batches[-SHOWN:]))}"
-    return f"note: {which} left out: {why}; `{command}` shows {'it' if one else 'them'}"
+    return f"note: {which} excluded: {reason}; report {'it' if one else 'them'} with `{command}`"
 
 
 def _limits(batches: Sequence[Any]) -> list[str]:
-    """What the batches have in common is said once; tasks and limits that differ are a warning."""
+    """Return the tasks, limits and seeds. Different tasks or limits are marked as a warning."""
     tasks = {_task(b): None for b in batches}
-    limits = {f"{b.timeout_s:g} s and {_memory(b.memory_mib)} a run": None for b in batches}
+    limits = {f"{b.timeout_s:g} s and {_memory(b.memory_mib)} per run": None for b in batches}
     seeds = {str(b.seed): None for b in batches}
     differ = "LIMITS DIFFER: " if len(limits) > 1 else ""
-    told = [differ + " or ".join(limits), f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"]
-    if tasks == {Task.SOLVE.value: None}:  # what everybody takes for granted
-        return told
-    return [("TASKS DIFFER: " if len(tasks) > 1 else "task ") + " or ".join(tasks), *told]
+    found = [differ + " or ".join(limits), f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"]
+    if tasks == {Task.SOLVE.value: None}:  # the default
+        return found
+    return [("TASKS DIFFER: " if len(tasks) > 1 else "task ") + " or ".join(tasks), *found]
 
 
 def _task(batch: Any) -> str:
-    """``unique``, ``count to 100,000``."""
+    """Return the task with its bound: ``unique``, ``count to 100,000``."""
     return f"{batch.task} to {batch.bound:,}" if batch.bound is not None else str(batch.task)
 
 
@@ -81,21 +88,21 @@ def _memory(mib: int) -> str:
 
 
 def _hosts(connection: Connection, covered: Scope) -> list[str]:
-    used = select(Run.worker_id).where(Run.batch_id.in_(covered.batches))
-    there = select(Worker.host_id).where(Worker.id.in_(used))
-    rows = connection.execute(select(Host).where(Host.id.in_(there)).order_by(Host.id)).all()
-    # A host that came back with another kernel is another row, and reads the same.
-    return [*dict.fromkeys(_host(row.name, row.facts) for row in rows), *_unlike(connection, covered, rows)]
+    workers = select(Run.worker_id).where(Run.batch_id.in_(covered.batches))
+    host_ids = select(Worker.host_id).where(Worker.id.in_(workers))
+    rows = connection.execute(select(Host).where(Host.id.in_(host_ids)).order_by(Host.id)).all()
+    # A kernel update gives a host another row with the same text.
+    return [*dict.fromkeys(_host(row.name, row.facts) for row in rows), *_different(connection, covered, rows)]
 
 
 def _host(name: str, facts: dict[str, Any]) -> str:
-    told = f"host {name}: {facts['processor']}, {facts['cores']} cores, {facts['memory_mib']:,} MiB"
-    way = {"watch": "looks every 10 ms"}.get(facts.get("memory_limit", ""), facts.get("memory_limit"))
-    return told + (f"; memory limited by {way}" if way else "")
+    text = f"host {name}: {facts['processor']}, {facts['cores']} cores, {facts['memory_mib']:,} MiB"
+    method = {"watch": "sampling every 10 ms"}.get(facts.get("memory_limit", ""), facts.get("memory_limit"))
+    return text + (f"; memory limited by {method}" if method else "")
 
 
-def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> list[str]:
-    """Hosts that are not alike, and the configurations that ran on more than one of them, or on another than others."""
+def _different(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> list[str]:
+    """Warn of hosts that differ, with the configurations that ran on each of them."""
     kinds = {host.id: _kind(host.facts) for host in hosts}
     memories = [host.facts["memory_mib"] for host in hosts]
     if memories and max(memories) > MORE * min(memories):
@@ -112,17 +119,17 @@ def _unlike(connection: Connection, covered: Scope, hosts: Sequence[Any]) -> lis
         host.id: _called(host.name, kinds[host.id], [kinds[other.id] for other in hosts if other.name == host.name])
         for host in hosts
     }
-    ran: defaultdict[str, set[str]] = defaultdict(set)
+    used_hosts: defaultdict[str, set[str]] = defaultdict(set)
     for text, host_id in rows:
-        ran[text].add(called[host_id])
-    where = "; ".join(f"{text} on {', '.join(sorted(names))}" for text, names in sorted(ran.items()))
-    return [f"warning: hosts differ, so that times of one are no measure of another: {where}"]
+        used_hosts[text].add(called[host_id])
+    where = "; ".join(f"{text} on {', '.join(sorted(names))}" for text, names in sorted(used_hosts.items()))
+    return [f"warning: the hosts differ, so times are not comparable: {where}"]
 
 
 def _kind(facts: dict[str, Any]) -> tuple[str, ...]:
-    """What hosts should have in common besides memory, in words, empty where it is not known.
+    """Return the facts, except memory, that comparable hosts share; an unknown fact is an empty text.
 
-    Not which cores are for solves: workers of one host may have several.
+    The cores for solves are not among them, because workers on one host may use different cores.
     """
     virtual = facts.get("hypervisor")
     return (
@@ -134,39 +141,39 @@ def _kind(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _called(name: str, kind: tuple[str, ...], namesakes: list[tuple[str, ...]]) -> str:
-    """A host's name; where another has the same, with what is not the same: ``vm (4 cores)``."""
-    told = [words[0] for words in zip(kind, *namesakes, strict=True) if words[0] and len(set(words)) > 1]
-    return f"{name} ({', '.join(told)})" if told else name
+    """Return the name of a host, with the facts that distinguish it from namesakes: ``vm (4 cores)``."""
+    facts = [values[0] for values in zip(kind, *namesakes, strict=True) if values[0] and len(set(values)) > 1]
+    return f"{name} ({', '.join(facts)})" if facts else name
 
 
 def _unfinished(batches: Sequence[Any]) -> list[str]:
     unfinished = any(batch.state is not BatchState.DONE for batch in batches)
-    return ["note: not every run of these batches is done; `scheduler status` tells"] if unfinished else []
+    return ["note: these batches have unfinished runs; see `scheduler status`"] if unfinished else []
 
 
 def _disturbed(connection: Connection, covered: Scope) -> list[str]:
-    """What disturbed runs, and how to leave these out; or that they are."""
-    if covered.chosen:
-        return [disturbed_left_out(connection, covered)]
+    """Describe the disturbances, or the runs excluded because of them."""
+    if covered.excludes_runs:
+        return [excluded_runs(connection, covered)]
     found = disturbances(connection, covered)
-    hint = ["note: --exclude-disturbed leaves these runs out"] if found else []
+    hint = ["note: exclude these runs with --exclude-disturbed"] if found else []
     return [*map(str, found), *hint]
 
 
-def disturbed_left_out(connection: Connection, covered: Scope) -> str:
-    """A note of how many runs of the batches something disturbed, and of which configurations it was every one."""
+def excluded_runs(connection: Connection, covered: Scope) -> str:
+    """Return a note with the number of disturbed runs, and the configurations without any other run."""
     every = replace(covered, newest=False)
     counted = select(Run.configuration_id, func.count()).group_by(Run.configuration_id)
     runs, left = (dict(map(tuple, connection.execute(over(counted, these)))) for these in (every.whole(), every))
-    out = sum(runs.values()) - sum(left.values())
-    were = "1 run that something disturbed is" if out == 1 else f"{out:,} runs that something disturbed are"
+    excluded = sum(runs.values()) - sum(left.values())
     texts = select(StoredConfiguration.text).where(StoredConfiguration.id.in_(runs.keys() - left.keys()))
-    none = ", ".join(sorted(connection.scalars(texts)))
-    return f"note: {were} left out" + (f"; no run is left of {none}" if none else "")
+    empty = ", ".join(sorted(connection.scalars(texts)))
+    note = f"note: {excluded:,} disturbed run{'s' * (excluded != 1)} excluded"
+    return note + (f"; no runs left of {empty}" if empty else "")
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:
-    """Configurations that had fewer cores than they run threads."""
+    """Describe configurations that ran more threads than they had cores."""
     rows = connection.execute(
         select(StoredConfiguration.text, Run.threads, Run.cores)
         .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
@@ -175,14 +182,14 @@ def _cores(connection: Connection, covered: Scope) -> list[str]:
     )
     had = sorted({(text, threads, cores.count(",") + 1) for text, threads, cores in rows})
     return [
-        f"note: {text} runs {threads} threads and had {cores} core{'s' * (cores > 1)}, all of the host"
+        f"note: {text} ran {threads} threads on {cores} core{'s' * (cores > 1)}, all that the host has"
         for text, threads, cores in had
         if threads > cores
     ]
 
 
 def _versions(connection: Connection, covered: Scope) -> list[str]:
-    """Backends, and Cagematch itself, of which the workers had different versions."""
+    """Warn of different versions of a backend, or of Cagematch itself, on different workers."""
     used = (
         select(StoredConfiguration.backend, Run.worker_id)
         .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
@@ -198,7 +205,7 @@ def _versions(connection: Connection, covered: Scope) -> list[str]:
         found["cagematch"].add(program)
         found[backend].add(versions.get(backend, "unknown"))
     return [
-        f"warning: workers had different versions of {name}: {', '.join(sorted(told))}"
-        for name, told in found.items()
-        if len(told) > 1
+        f"warning: workers had different versions of {name}: {', '.join(sorted(versions))}"
+        for name, versions in found.items()
+        if len(versions) > 1
     ]

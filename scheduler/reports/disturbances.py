@@ -1,9 +1,9 @@
-"""What disturbed runs while they were measured, told so that nobody need know what a hypervisor is.
+"""Disturbances of runs: contention, other tenants, and throttling.
 
-A shift's row says what its host was like meanwhile (`models.Shift`), and a run's how fast its core was. What is past
-a threshold below puts times in doubt, not answers. That programs had to wait for a core is held against a shift only
-where its own solves did: those of one thread tell by the time in which they had none. A solve with more threads than
-cores makes pressure and load by itself: that is no disturbance, and has a note of its own.
+The row of a shift describes its host during the shift (`models.Shift`), and the row of a run the speed of its core. A
+value beyond a threshold puts times in doubt, but not answers. Contention counts only if it affected the solves of the
+shift: a solve with one thread shows it as wall time without CPU time. A solve with more threads than cores causes
+pressure and load itself. The report has a separate note for it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,28 @@ from cagematch.models import Host, Run, Shift, StoredConfiguration, Worker
 from cagematch.scheduler.reports.scope import Scope, over, slowed
 from cagematch.scheduler.reports.shared_cores import OFTEN, SHARED, ProbeTimes, best_of, shares_around
 
-STEAL = 0.02  # of the cores' time
-PRESSURE = 0.25  # of the shift; on a host of two cores a worker makes some of it by itself
-FELT = 0.10  # of the time of a shift's solves, in which they had no core
-DRIFT = 1.10  # over what the host's reference takes at its best: of a shift's better runs
+STEAL = 0.02  # share of the cores' time that the hypervisor gave to other virtual machines
+PRESSURE = 0.25  # share of the shift in which tasks waited for a core; a worker on two cores causes some of it
+FELT = 0.10  # share of the solves' wall time without a core
+DRIFT = 1.10  # ratio of a shift's probes (lower quartile) to the host's best
 NAMED = 4  # configurations that a line names
-Ran = dict[int, Counter[str]]  # of each shift, its runs by configuration
+RunsByShift = dict[int, Counter[str]]  # the number of runs by shift and configuration
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """One way in which runs were disturbed, and the runs by configuration.
+    """A cause that disturbed runs.
 
-    They are those of ``shifts``, and those beside which the reference took longer than the ``bound`` of a host.
+    Parameters
+    ----------
+    what
+        The cause, with the value measured.
+    runs
+        The number of disturbed runs by configuration.
+    shifts
+        The shifts of which all runs are disturbed.
+    bound
+        Hosts with the longest time, in seconds, of an undisturbed probe: slower runs are disturbed.
     """
 
     what: str
@@ -42,24 +51,24 @@ class Disturbance:
     def __str__(self) -> str:
         count, names = self.runs.total(), sorted(self.runs)
         named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-        return f"warning: {self.what}, while {count:,} run{'s' * (count != 1)} took place: of {named}"
+        return f"warning: {self.what}, {count:,} run{'s' * (count != 1)} affected ({named})"
 
 
 def disturbances(connection: Connection, covered: Scope) -> list[Disturbance]:
-    """Whatever disturbed runs that the scope covers."""
+    """Return the disturbances of the runs that a scope covers."""
     every = _shifts(connection, covered)
     best = {host_id: best_of(connection, host_id) for host_id in {shift.host_id for shift in every}}
     bounds = {host_id: SHARED * best_s for host_id, best_s in best.items()}
-    ran, spared, looks = _runs(connection, covered, bounds)
-    shifts = [shift for shift in every if shift.id in ran]
-    shared = [shift for shift in shifts if shift.id not in spared]
-    found = (_stolen(shifts), _pressed(shared), _crowded(shared), *_drifted(shifts, best))
-    told = [Disturbance(what, _sum(of, ran), frozenset(shift.id for shift in of)) for what, of in found if of]
-    return told + list(_slowed(shifts, ran, looks, best))
+    runs, exempt, probes = _runs(connection, covered, bounds)
+    shifts = [shift for shift in every if shift.id in runs]
+    shared = [shift for shift in shifts if shift.id not in exempt]
+    causes = (_steal(shifts), _contention(shared), _oversubscription(shared), *_drift(shifts, best))
+    found = [Disturbance(what, _sum(of, runs), frozenset(shift.id for shift in of)) for what, of in causes if of]
+    return found + list(_other_tenants(shifts, runs, probes, best))
 
 
 def undisturbed(connection: Connection, covered: Scope) -> Scope:
-    """The same without any run of its batches that something disturbed: of the others the newest count then."""
+    """Return the scope without disturbed runs; the latest runs are then the latest undisturbed ones."""
     every = replace(covered, newest=False)
     found = disturbances(connection, every)
     bounds = tuple(bound for one in found for bound in one.bound)
@@ -68,35 +77,36 @@ def undisturbed(connection: Connection, covered: Scope) -> Scope:
 
 def _runs(
     connection: Connection, covered: Scope, bounds: dict[int, float]
-) -> tuple[Ran, set[int], dict[int, ProbeTimes]]:
-    """The runs of each shift; the shifts that wanted more cores than they had, or did not want for any; the looks.
+) -> tuple[RunsByShift, set[int], dict[int, ProbeTimes]]:
+    """Return the runs by shift, the shifts exempt from contention, and the probes by shift.
 
-    ``bounds``: the seconds that a look may take, by host.
+    A shift is exempt if its solves had more threads than cores, or had their core all the time. ``bounds``: the
+    longest time of an undisturbed probe by host, in seconds.
     """
     was_slow = case((Run.reference_s.is_(None), None), (slowed(Run, bounds.items()), 1), else_=0)
     columns = (Run.shift_id, StoredConfiguration.text, Run.threads, Run.cores, was_slow)
     measured = Run.cpu_s.is_not(None)
     sums = (func.count(), func.sum(Run.wall_s), func.sum(Run.cpu_s), func.sum(Run.wall_s).filter(measured))
-    theirs = over(select(*columns, *sums), covered).join(
+    query = over(select(*columns, *sums), covered).join(
         StoredConfiguration, StoredConfiguration.id == Run.configuration_id
     )
-    rows = connection.execute(theirs.where(Run.shift_id.is_not(None)).group_by(*columns))
-    ran: Ran = defaultdict(Counter)
-    looks: defaultdict[int, ProbeTimes] = defaultdict(ProbeTimes)
+    rows = connection.execute(query.where(Run.shift_id.is_not(None)).group_by(*columns))
+    runs: RunsByShift = defaultdict(Counter)
+    probes: defaultdict[int, ProbeTimes] = defaultdict(ProbeTimes)
     used: defaultdict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    shift_id: Any  # not NULL, as asked for
+    shift_id: Any  # the query excludes NULL
     for shift_id, text, threads, cores, slow, count, wall_s, cpu_s, measured_s in rows:
-        ran[shift_id][text] += count
+        runs[shift_id][text] += count
         if slow is not None:
-            looks[shift_id].add(text, count, wall_s, slow=bool(slow))
+            probes[shift_id].add(text, count, wall_s, slow=bool(slow))
         had = used[shift_id, threads, cores]
         had[0], had[1] = had[0] + (cpu_s or 0.0), had[1] + (measured_s or 0.0)
-    spared = {
+    exempt = {
         shift_id
         for (shift_id, threads, cores), (cpu_s, wall_s) in used.items()
         if threads > cores.count(",") + 1 or (threads == 1 and wall_s and cpu_s >= (1 - FELT) * wall_s)
     }
-    return ran, spared, looks
+    return runs, exempt, probes
 
 
 def _shifts(connection: Connection, covered: Scope) -> list[Any]:
@@ -110,33 +120,30 @@ def _shifts(connection: Connection, covered: Scope) -> list[Any]:
     return list(connection.execute(query))
 
 
-def _stolen(shifts: list[Any]) -> tuple[str, list[Any]]:
+def _steal(shifts: list[Any]) -> tuple[str, list[Any]]:
     which = [shift for shift in shifts if (shift.steal or 0) > STEAL]
     most = _percent(max((shift.steal for shift in which), default=0))
-    return f"other virtual machines took up to {most} of the processors' time", which
+    return f"CPU steal: other virtual machines took up to {most} of the CPU time", which
 
 
-def _pressed(shifts: list[Any]) -> tuple[str, list[Any]]:
+def _contention(shifts: list[Any]) -> tuple[str, list[Any]]:
     which = [shift for shift in shifts if (shift.pressure or 0) > PRESSURE]
     most = _percent(max((shift.pressure for shift in which), default=0))
-    return (
-        f"solves had to share cores with other programs: something waited for one for up to {most} of the time",
-        which,
-    )
+    return f"CPU contention: up to {most} of the time", which
 
 
-def _crowded(shifts: list[Any]) -> tuple[str, list[Any]]:
+def _oversubscription(shifts: list[Any]) -> tuple[str, list[Any]]:
     def threads(shift: Any) -> int:
         return int(shift.facts.get("host_threads") or shift.facts["cores"])
 
     which = [s for s in shifts if s.oversubscribed and (s.load or 0) > 1.5 * threads(s)]
     worst = max(which, key=lambda shift: shift.load, default=None)
-    told = f"up to {worst.load:.1f} programs shared {threads(worst)} cores" if worst else ""
-    return f"the cores were oversubscribed: {told}", which
+    load = f"load up to {worst.load:.1f} on {threads(worst)} cores" if worst else ""
+    return f"oversubscribed cores: {load}", which
 
 
-def _drifted(shifts: list[Any], best: dict[int, float]) -> Iterator[tuple[str, list[Any]]]:
-    """Host by host: a fixed computation took longer than it does at the host's best."""
+def _drift(shifts: list[Any], best: dict[int, float]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the hosts whose probes took longer than the host's best."""
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
         if shift.reference_s and shift.reference_s > best[shift.host_id] * DRIFT:
@@ -146,30 +153,30 @@ def _drifted(shifts: list[Any], best: dict[int, float]) -> Iterator[tuple[str, l
         yield f"{which[0].name} was up to {_percent(slowest / best[host_id] - 1)} slower than at its best", which
 
 
-def _slowed(shifts: list[Any], ran: Ran, looks: dict[int, ProbeTimes], best: dict[int, float]) -> Iterator[Disturbance]:
-    """Host by host: something that its kernel does not see was at work on a run's core, or too often around it."""
+def _other_tenants(
+    shifts: list[Any], all_runs: RunsByShift, probes: dict[int, ProbeTimes], best: dict[int, float]
+) -> Iterator[Disturbance]:
+    """Yield the hosts on which another tenant used the core of a run, unseen by the kernel, or cores around it."""
     hosts: defaultdict[int, list[Any]] = defaultdict(list)
     for shift in shifts:
         hosts[shift.host_id].append(shift)
     for host_id, here in hosts.items():
-        shares = shares_around(here, looks)
+        shares = shares_around(here, probes)
         busy = frozenset(shift_id for shift_id, share in shares.items() if share > OFTEN)
         runs: Counter[str] = Counter()
         for shift in here:
-            runs.update(ran[shift.id] if shift.id in busy else looks.get(shift.id, ProbeTimes()).slowed)
+            runs.update(all_runs[shift.id] if shift.id in busy else probes.get(shift.id, ProbeTimes()).slowed)
         if runs.total():
-            what = (
-                f"cores of {here[0].name} were at work for others too, such as another virtual machine that shares them"
-            )
-            most = f", for up to {_percent(max(0.01, *shares.values()))} of the time"
-            yield Disturbance(what + most, runs, busy, ((host_id, SHARED * best[host_id]),))
+            most = _percent(max(0.01, *shares.values()))
+            what = f"other tenants used the cores of {here[0].name}: up to {most} of the time"
+            yield Disturbance(what, runs, busy, ((host_id, SHARED * best[host_id]),))
 
 
-def _sum(shifts: list[Any], ran: Ran) -> Counter[str]:
-    runs: Counter[str] = Counter()
+def _sum(shifts: list[Any], runs: RunsByShift) -> Counter[str]:
+    total: Counter[str] = Counter()
     for shift in shifts:
-        runs.update(ran[shift.id])
-    return runs
+        total.update(runs[shift.id])
+    return total
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Raw runs into a file, one row a run: CSV or JSON lines."""
+"""Export of raw runs, one row per run, as CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -52,18 +52,30 @@ COLUMNS = (
 
 
 def format_of(name: str) -> str:
-    """``csv`` or ``jsonl``, by the end of a file's name."""
-    ending = Path(name).suffix.lower()
-    if not ending:
+    """Return the format, ``csv`` or ``jsonl``, of a file name.
+
+    Raises
+    ------
+    InputError
+        The name has another suffix, or none.
+    """
+    suffix = Path(name).suffix.lower()
+    if not suffix:
         hint = f"to export batch {name}: `scheduler export {name} runs.csv`"
-        raise InputError(f"found {name!r} where a file was expected .csv or .jsonl at its end; {hint}")
-    if ending not in (".csv", ".jsonl"):
-        raise InputError(f"{name!r} ends in {ending!r}, expected .csv or .jsonl")
-    return ending[1:]
+        raise InputError(f"found {name!r}, expected a file with the suffix .csv or .jsonl; {hint}")
+    if suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{name!r} has the suffix {suffix!r}, expected .csv or .jsonl")
+    return suffix[1:]
 
 
 def write_csv(rows: Iterable[dict[str, Any]], out: TextIO) -> int:
-    """Write a heading and the rows; return how many. No text is a formula, whoever brought it: file, solver or host."""
+    """Write a heading and the rows as CSV, with untrusted texts escaped so that none is a formula.
+
+    Returns
+    -------
+    int
+        The number of rows.
+    """
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
@@ -75,7 +87,13 @@ def write_csv(rows: Iterable[dict[str, Any]], out: TextIO) -> int:
 
 
 def write_jsonl(rows: Iterable[dict[str, Any]], out: TextIO) -> int:
-    """Write an object a line; return how many."""
+    """Write one JSON object per row and line.
+
+    Returns
+    -------
+    int
+        The number of rows.
+    """
     count = 0
     for row in rows:
         out.write(json.dumps({c: row[c] for c in COLUMNS}, ensure_ascii=False) + "\n")

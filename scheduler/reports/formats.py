@@ -1,4 +1,4 @@
-"""Tables as files: CSV and JSON, which always have every column, and Markdown, which is for people."""
+"""Tables as files: CSV and JSON with every column, and Markdown with the visible columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 from cagematch.scheduler.reports.table import Cell, Column, Table
 
-# What makes a spreadsheet compute a cell, by OWASP's page on CSV injection; the last four are taken for the first.
+# The first characters of cells that a spreadsheet computes. Source: OWASP, "CSV Injection". The last four are
+# full-width forms of the first four.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def as_csv(tables: list[Table]) -> str:
-    """Every table under one heading; the first column is the table's name."""
+    """Write all tables as CSV under one heading; the first column is the name of the table."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for table in tables[:1]:
@@ -25,18 +26,18 @@ def as_csv(tables: list[Table]) -> str:
 
 
 def as_json(tables: list[Table]) -> str:
-    """A list of objects, one a row."""
+    """Write all tables as a JSON list with one object per row."""
     rows = [{"set": t.name, **{c.key: row[c.key] for c in t.columns}} for t in tables for row in t.rows]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(tables: list[Table]) -> str:
-    """A Markdown table each, under a heading."""
+    """Write each table as a Markdown table with a heading."""
     return "\n".join(_markdown(table) for table in tables)
 
 
 def safe(cell: Cell) -> Cell:
-    """A cell that no spreadsheet takes for a formula."""
+    """Escape a cell that a spreadsheet would compute as a formula."""
     return "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
@@ -54,7 +55,7 @@ def _markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that is no markup, and no HTML; a line's end, which would end the table, is a blank."""
+    """Escape Markdown and HTML; replace the ends of lines, which would end the table, with blanks."""
     return "".join(" " if c in "\r\n" else "\\" + c if c in "|\\`*[]<>" else c for c in text)
 
 

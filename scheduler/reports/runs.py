@@ -1,4 +1,4 @@
-"""Runs as reports and exports see them, and whether each answer was right."""
+"""The runs of reports and exports, with the verdict on each answer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from cagematch.models.engine import reading
 from cagematch.problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
 from cagematch.scheduler.reports.puzzles.evidence import OUTCOME, evidence
 from cagematch.scheduler.reports.scope import Scope, over, set_puzzles
-from cagematch.scheduler.reports.sizes import Made, made
+from cagematch.scheduler.reports.sizes import ModelSize, parse
 
-CHUNK = 5_000
-DIGITS = 6  # of seconds and MiB; finer is noise
+CHUNK = 5_000  # rows
+DIGITS = 6  # decimals of seconds and MiB; finer is noise
 EXPORTED = (
     Run.id.label("run"),
     Batch.id.label("batch"),
@@ -63,8 +63,8 @@ EXPORTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One run of a set, as far as the comparison needs it."""
+class JudgedRun:
+    """One run of a set, with what the comparison needs."""
 
     run: int
     set_name: str
@@ -79,7 +79,7 @@ class Judged:
 
 
 def known(connection: Connection, covered: Scope) -> dict[int, Known]:
-    """What anybody has shown of the puzzles of which a covered run claims that there is no more, or nothing better."""
+    """Return the evidence on the puzzles for which a covered run claims completeness or that there is no solution."""
     claimed = select(Run.puzzle_id).where(
         Run.batch_id.in_(covered.batches), or_(Run.answer == Answer.NONE, Run.complete.is_(True))
     )
@@ -88,7 +88,7 @@ def known(connection: Connection, covered: Scope) -> dict[int, Known]:
 
 
 def refuted(engine: Engine, batch_id: int) -> int:
-    """How many runs of a batch are wrong by what other runs have shown, and not by themselves."""
+    """Return the number of runs of a batch that are wrong only because of the evidence of other runs."""
     covered = Scope((batch_id,), newest=False)
     with reading(engine) as connection:
         shown = {puzzle: one for puzzle, one in known(connection, covered).items() if one.solutions or one.fewest}
@@ -104,8 +104,8 @@ def refuted(engine: Engine, batch_id: int) -> int:
     return wrong
 
 
-def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
-    """Every covered run, once for each set that the report finds the puzzle in."""
+def judged_runs(connection: Connection, covered: Scope) -> Iterator[JudgedRun]:
+    """Yield every covered run, once for each covered set that contains its puzzle."""
     sets = set_puzzles(covered).subquery()
     query = (
         over(
@@ -122,13 +122,13 @@ def judged(connection: Connection, covered: Scope) -> Iterator[Judged]:
     for row in connection.execution_options(yield_per=CHUNK).execute(query):
         name, configuration, run, puzzle, wall_s, size_id, task, *rest = row
         outcome = Outcome(Task(task), *rest)
-        told = word(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
+        label = word(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
         counted = outcome.count, outcome.changes
-        yield Judged(run, name, outcome.task, configuration, puzzle, told, wall_s, *counted, size_id)
+        yield JudgedRun(run, name, outcome.task, configuration, puzzle, label, wall_s, *counted, size_id)
 
 
-def ran(connection: Connection, covered: Scope) -> dict[str, set[int]]:
-    """The puzzles that each configuration ran in the batches, whichever runs are left out."""
+def puzzles_run(connection: Connection, covered: Scope) -> dict[str, set[int]]:
+    """Return the ids of the puzzles that each configuration ran on in the batches, including excluded runs."""
     pairs = over(select(Run.configuration_id, Run.puzzle_id).distinct(), replace(covered.whole(), newest=False))
     found: defaultdict[int, set[int]] = defaultdict(set)
     for configuration_id, puzzle_id in connection.execute(pairs):
@@ -137,14 +137,14 @@ def ran(connection: Connection, covered: Scope) -> dict[str, set[int]]:
     return {text: found[configuration_id] for configuration_id, text in connection.execute(texts)}
 
 
-def sizes(connection: Connection, covered: Scope) -> dict[int, Made]:
-    """How big the models of covered runs are, by their numbers."""
+def sizes(connection: Connection, covered: Scope) -> dict[int, ModelSize]:
+    """Return the model sizes of the covered runs by their ids."""
     used = select(Run.size_id).where(Run.batch_id.in_(covered.batches))
-    return {row.id: made(row.text) for row in connection.execute(select(StoredSize).where(StoredSize.id.in_(used)))}
+    return {row.id: parse(row.text) for row in connection.execute(select(StoredSize).where(StoredSize.id.in_(used)))}
 
 
 def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]:
-    """Every covered run once, with all that is known of it; its sets are those in which the report counts it."""
+    """Yield every covered run once, with all its columns and the names of the covered sets of its puzzle."""
     sets = select(BatchSet.set_id).where(BatchSet.batch_id == Run.batch_id).correlate(Run)
     label = select(SetEntry.label).where(SetEntry.puzzle_id == Run.puzzle_id, SetEntry.set_id.in_(sets))
     first = label.order_by(SetEntry.set_id, SetEntry.position).limit(1).scalar_subquery()
@@ -162,11 +162,11 @@ def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]
     names = _names(connection, covered)
     for row in connection.execution_options(yield_per=CHUNK).execute(query).mappings():
         outcome = _outcome(row)
-        right = verdict(outcome, shown.get(row["puzzle_id"], NOTHING_KNOWN))
+        judged = verdict(outcome, shown.get(row["puzzle_id"], NOTHING_KNOWN))
         yield {name: round(value, DIGITS) if isinstance(value, float) else value for name, value in row.items()} | {
             "set": "+".join(names.get((None if covered.newest else row["batch"], row["puzzle_id"]), ())),
-            "verdict": right if row["answer"] != "unknown" or right is Verdict.WRONG else None,
-            "status": word(outcome, right),
+            "verdict": judged if row["answer"] != "unknown" or judged is Verdict.WRONG else None,
+            "status": word(outcome, judged),
             "finished_at": datetime.fromtimestamp(row["finished_at"], UTC).isoformat(timespec="milliseconds"),
         }
 
@@ -177,7 +177,7 @@ def _outcome(row: RowMapping) -> Outcome:
 
 
 def _names(connection: Connection, covered: Scope) -> dict[tuple[int | None, int], list[str]]:
-    """The sets of each puzzle of each batch; of the newest runs, whatever batch they are of."""
+    """Return the sets by batch and puzzle; for the latest runs, by puzzle alone with None as the batch."""
     found: dict[tuple[int | None, int], list[str]] = {}
     for row in connection.execute(set_puzzles(covered).order_by(PuzzleSet.name)):
         found.setdefault((None if covered.newest else row.batch_id, row.puzzle_id), []).append(row.name)

@@ -1,4 +1,4 @@
-"""Which runs a report covers, and under which sets it finds their puzzles."""
+"""The scope of a report: the runs that it covers, and the sets of their puzzles."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from cagematch.models import Batch, BatchSet, PuzzleSet, Run, SetEntry, Worker
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The batches that a report covers; ``newest``: only the newest run of each puzzle × configuration.
+    """The runs that a report covers.
 
-    ``without``: shifts whose runs are left out. ``bounds``: hosts, by number, and what the reference may take there
-    beside a run that is not.
+    Parameters
+    ----------
+    batches
+        The ids of the batches.
+    newest
+        Whether only the latest run of each puzzle and configuration is covered.
+    without
+        The shifts whose runs are excluded.
+    bounds
+        The longest time of the core speed probe by host id, in seconds: runs with a slower probe are excluded.
     """
 
     batches: tuple[int, ...]
@@ -26,17 +34,20 @@ class Scope:
     bounds: tuple[tuple[int, float], ...] = ()
 
     @property
-    def chosen(self) -> bool:
-        """Whether any run is left out."""
+    def excludes_runs(self) -> bool:
+        """Whether disturbed runs are excluded."""
         return bool(self.without or self.bounds)
 
     def whole(self) -> Scope:
-        """The same with every run."""
+        """Return the same scope without exclusions."""
         return replace(self, without=frozenset(), bounds=())
 
 
 def scope(connection: Connection, batches: list[int]) -> Scope:
-    """The given batches; or every batch with the newest one's task and limits, the newest run of each counting."""
+    """Return the scope of the given batches.
+
+    Without batches, it covers the latest runs of all batches with the same task and limits as the latest batch.
+    """
     if batches:
         return Scope(tuple(batches), newest=False)
     newest = connection.execute(select(Batch).where(Batch.id.in_(select(func.max(Run.batch_id))))).one_or_none()
@@ -48,15 +59,15 @@ def scope(connection: Connection, batches: list[int]) -> Scope:
 
 
 def covered_batches(connection: Connection, covered: Scope) -> list[int]:
-    """The batches that a run of the report comes from."""
+    """Return the ids of the batches that have a covered run."""
     return sorted(connection.scalars(over(select(Run.batch_id).distinct(), covered)))
 
 
 def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, ...]]:
-    """Restrict a query over runs to those that the scope covers.
+    """Restrict a query on runs to those that the scope covers.
 
-    The newest run of a puzzle and configuration stands for its whole batch: its repeats count too. Of runs that are
-    left out, none stands for anything.
+    The latest run of a puzzle and configuration selects its batch, and with it all repeats in that batch. Excluded runs
+    select nothing.
     """
     query = query.select_from(Run).where(*_within(Run, covered))
     if not covered.newest or len(covered.batches) == 1:
@@ -73,10 +84,10 @@ def over(query: Select[*tuple[Any, ...]], covered: Scope) -> Select[*tuple[Any, 
 
 
 def _within(run: Any, covered: Scope) -> list[Any]:
-    """The runs of the batches, but for those that are left out."""
+    """Match the runs of the batches, except the excluded ones."""
     found = [run.batch_id.in_(covered.batches)]
     if covered.without:
-        # Spelled out in the statement: there may be more of them than it may have parameters.
+        # Literals, because there may be more shifts than a statement can have parameters.
         disturbed: BindParameter[Any] = bindparam(None, sorted(covered.without), expanding=True, literal_execute=True)
         found.append(or_(run.shift_id.is_(None), run.shift_id.not_in(disturbed)))
     if covered.bounds:
@@ -85,7 +96,7 @@ def _within(run: Any, covered: Scope) -> list[Any]:
 
 
 def slowed(run: Any, bounds: Iterable[tuple[int, float]]) -> ColumnElement[bool]:
-    """Whether the reference took longer beside a run than the bound of its host."""
+    """Match runs whose core speed probe took longer than the bound of their host, in seconds."""
 
     def beyond(host_id: int, most_s: float) -> ColumnElement[bool]:
         of_host = select(Worker.id).where(Worker.host_id == host_id)
@@ -95,7 +106,7 @@ def slowed(run: Any, bounds: Iterable[tuple[int, float]]) -> ColumnElement[bool]
 
 
 def set_puzzles(covered: Scope) -> Select[*tuple[Any, ...]]:
-    """Puzzles and the names of their sets: batch by batch, or for the newest runs the newest set of each name."""
+    """Return the query for puzzles with their sets: by batch, or for the latest runs in the latest set of each name."""
     if not covered.newest:
         return _sets().where(BatchSet.batch_id.in_(covered.batches))
     entries = select(PuzzleSet.name, SetEntry.puzzle_id).join(SetEntry, SetEntry.set_id == PuzzleSet.id)
@@ -103,7 +114,7 @@ def set_puzzles(covered: Scope) -> Select[*tuple[Any, ...]]:
 
 
 def sets_covered(covered: Scope) -> Select[*tuple[Any, ...]]:
-    """The numbers of the sets of the batches; for the newest runs the newest set of each name."""
+    """Return the query for the ids of the batches' sets; for the latest runs, the latest set of each name."""
     if not covered.newest:
         return select(BatchSet.set_id).where(BatchSet.batch_id.in_(covered.batches))
     return (
@@ -115,7 +126,7 @@ def sets_covered(covered: Scope) -> Select[*tuple[Any, ...]]:
 
 
 def _sets() -> Select[*tuple[Any, ...]]:
-    """Each puzzle of each batch with the names of the sets it came from."""
+    """Return the query for the puzzles of each batch, with the names of their sets."""
     return (
         select(BatchSet.batch_id, PuzzleSet.name, SetEntry.puzzle_id)
         .join(PuzzleSet, PuzzleSet.id == BatchSet.set_id)

@@ -1,4 +1,4 @@
-"""A table that a report made: choosing from it, and drawing it on a terminal."""
+"""The table of a report: selecting columns and rows, and drawing it on a terminal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,31 @@ from rich.text import Text
 from cagematch.problems.errors import InputError
 
 Cell = str | int | float | None
-GAP = 2  # blanks between two columns
+GAP = 2  # blanks between columns
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its key, its heading, and how to write a value for people.
+    """A column of a table.
 
-    ``of``: the key of a whole that the value is part of, written behind it. ``instead``: the key of what people read
-    where there is no value. ``optional``: people see the column only when a row has something in it. ``programs``:
-    people never see it unless they ask for it. ``spare``: left out where the terminal is too narrow for all.
+    Parameters
+    ----------
+    key, heading
+        The name of the column in files and options, and in drawn tables.
+    write
+        The function that formats a value.
+    left
+        Whether texts are aligned to the left.
+    of
+        The key of the total that the value is a part of, shown as ``3/4``.
+    instead
+        The key of the text that replaces a missing value.
+    optional
+        Whether the column is hidden unless a row has a value other than 0.
+    programs
+        Whether the column is hidden unless it is selected.
+    spare
+        Whether the column is hidden on a narrow terminal.
     """
 
     key: str
@@ -37,7 +52,7 @@ class Column:
     spare: bool = False
 
     def cell(self, row: dict[str, Cell]) -> str:
-        """The value in a row, as people read it."""
+        """Return the formatted value of a row."""
         value = row[self.key]
         if value is None:
             return str(row[self.instead] or "") if self.instead else ""
@@ -49,9 +64,18 @@ SET = Column("set", "set", left=True)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values by column key, under a name and what is said about it. ``loud`` rows are shown as such.
+    """A table.
 
-    ``failed``: the numbers of the runs that make them so.
+    Parameters
+    ----------
+    name, about
+        The parts of the title.
+    rows
+        The values by column key.
+    loud
+        The indices of the rows to highlight.
+    failed
+        The ids of the runs that are wrong or ended with an error.
     """
 
     name: str
@@ -63,24 +87,38 @@ class Table:
 
     @property
     def title(self) -> str:
-        """The line above it."""
+        """The line above the table."""
         return f"{self.name}  {self.about}" if self.about else self.name
 
     @property
     def visible(self) -> list[Column]:
-        """The columns that people see."""
+        """The columns to draw."""
         return [c for c in self.columns if not c.programs and (not c.optional or any(row[c.key] for row in self.rows))]
 
     def cells(self) -> list[list[str]]:
-        """The rows as people read them, in the visible columns."""
+        """Return the formatted rows in the visible columns."""
         visible = self.visible
         return [[column.cell(row) for column in visible] for row in self.rows]
 
 
 def chosen(table: Table, columns: str | None, sort: str | None, matching: str | None) -> Table:
-    """The table with some of its columns, in another order, or with some of its rows (``key=word``).
+    """Select columns and rows of a table, and sort it.
 
-    ``set`` is a key too: every format tells it without being asked, but rows may be chosen by it.
+    The key ``set`` can be used to sort and filter. As a column it is ignored, because every format shows the set.
+
+    Parameters
+    ----------
+    columns
+        The keys of the columns, separated by commas.
+    sort
+        The key to sort by; ``-key`` sorts in descending order. Missing values are last.
+    matching
+        ``key=word`` selects the rows with the word in a text, or with an equal number.
+
+    Raises
+    ------
+    InputError
+        There is no such column, or ``matching`` has another form.
     """
     known = {SET.key: SET} | {column.key: column for column in table.columns}
     kept = table.columns
@@ -92,15 +130,18 @@ def chosen(table: Table, columns: str | None, sort: str | None, matching: str | 
         rows = [(at, row) for at, row in rows if _matches(row, matching, known)]
     if sort is not None:
         key = _known(sort.removeprefix("-"), known)
-        there = [pair for pair in rows if pair[1][key] is not None]
-        there.sort(key=lambda pair: pair[1][key], reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
-        rows = there + [pair for pair in rows if pair[1][key] is None]
+        known_values = [pair for pair in rows if pair[1][key] is not None]
+        known_values.sort(key=lambda pair: pair[1][key], reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
+        rows = known_values + [pair for pair in rows if pair[1][key] is None]
     loud = {new for new, (old, _) in enumerate(rows) if old in table.loud}
     return replace(table, columns=kept, rows=[row for _, row in rows], loud=loud)
 
 
 def show(tables: list[Table], console: Console) -> None:
-    """Draw tables on a terminal: where it is narrow with broken headings, then without spare columns, then in text."""
+    """Draw tables on a terminal.
+
+    A narrow terminal gets broken headings, then no spare columns, and at last text instead of a table.
+    """
     for table in tables:
         console.print(Text(table.title, style="bold"), soft_wrap=False)
         lean = replace(table, columns=[column for column in table.columns if not column.spare])
@@ -121,10 +162,10 @@ def _fitting(table: Table, width: int) -> RichTable | None:
 
 
 def _matches(row: dict[str, Cell], matching: str, known: dict[str, Column]) -> bool:
-    """A text matches when the word is in it, a number when it is that number."""
+    """Whether the word is in a text, or equal to a number."""
     key, equals, wanted = matching.partition("=")
     if not equals or not wanted.strip():
-        raise InputError(f"found {matching!r} after --filter, expected KEY=WORD")
+        raise InputError(f"found --filter {matching!r}, expected KEY=WORD such as --filter configuration=cp-sat")
     value = row[_known(key, known)]
     if isinstance(value, str):
         return wanted.lower() in value.lower()
@@ -137,7 +178,7 @@ def _matches(row: dict[str, Cell], matching: str, known: dict[str, Column]) -> b
 def _known(key: str, known: dict[str, Column]) -> str:
     key = key.strip()
     if key not in known:
-        raise InputError(f"the report has no column {key!r}; it has: {', '.join(known)}")
+        raise InputError(f"found the column {key!r}, expected one of {', '.join(known)}")
     return key
 
 
@@ -162,6 +203,6 @@ def _paragraphs(table: Table, console: Console) -> None:
     first, *others = table.visible
     for at, row in enumerate(table.rows):
         style = "bold red" if at in table.loud else ""
-        told = ", ".join(f"{column.heading} {column.cell(row)}".strip() for column in others if column.cell(row))
+        cells = ", ".join(f"{column.heading} {column.cell(row)}".strip() for column in others if column.cell(row))
         console.print(Text(first.cell(row), style=style), soft_wrap=False)
-        console.print(Padding(Text(told, style=style), (0, 0, 0, GAP)), soft_wrap=False)
+        console.print(Padding(Text(cells, style=style), (0, 0, 0, GAP)), soft_wrap=False)

@@ -1,1 +1,1 @@
-"""Solutions that files bring, and checking them."""
+"""Solutions in files, and their verification."""

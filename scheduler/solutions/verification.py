@@ -1,7 +1,7 @@
-"""Solutions checked against their puzzles: by the rules themselves, and by a solver's model of them.
+"""Verification of solutions: by the rules of the puzzle, and optionally by the model of a solver.
 
-The rules are those that verify every run; no solver has a part in it. A solver that is asked besides gets the puzzle
-with each variable given: a model that refuses what obeys the rules, or takes what breaks them, has a fault.
+The rules are the same that verify every run, and use no solver. A solver gets the puzzle with the solution as clues.
+If it rejects a correct solution or accepts a wrong one, its model is wrong.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from cagematch.workers.backends import load as backend_named
 from cagematch.workers.configurations import Configuration
 from cagematch.workers.sandbox.solving import measure
 
-LIMIT_S = 60.0  # nothing is left to search; what takes longer is told as no answer
-SHOWN = 3  # reasons of a solution that is wrong
+LIMIT_S = 60.0  # timeout of a solver, although there is nothing to search
+SHOWN = 3  # reasons per wrong solution
 
 
-class Said(StrEnum):
-    """What a solver says of a solution. It is not asked about values that neither variables nor givens let stand."""
+class Response(StrEnum):
+    """The response of a solver to a solution. It is not asked about values outside the domains or against the clues."""
 
     ACCEPTS = "accepts"
-    REFUSES = "refuses"
+    REJECTS = "rejects"
     CHANGES = "changes"
     NOT_ASKED = "not asked"
     NO_ANSWER = "no answer"
@@ -38,108 +38,129 @@ class Said(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Why a claim is wrong, if it is; what a solver said, if one was to be asked, and more about that."""
+    """The judgement of one claim.
+
+    Parameters
+    ----------
+    reasons
+        Why the solution is wrong; empty for a correct one.
+    response
+        The response of the solver; None without a solver.
+    detail
+        Why the solver gave no answer.
+    """
 
     claim: Claim
     reasons: list[str]
-    said: Said | None = None
+    response: Response | None = None
     detail: str = ""
 
     @property
-    def right(self) -> bool:
-        """Whether the solution obeys the rules and has what the puzzle gives."""
+    def correct(self) -> bool:
+        """Whether the solution obeys the rules and keeps the clues."""
         return not self.reasons
 
     @property
     def fine(self) -> bool:
-        """Whether there is nothing to complain of: it is right, and the solver, if one was asked, says so, too."""
-        return self.right and self.said in (None, Said.ACCEPTS)
+        """Whether the solution is correct and the solver, if there is one, accepts it."""
+        return self.correct and self.response in (None, Response.ACCEPTS)
 
     @property
     def agreed(self) -> bool | None:
-        """Whether the solver says the same as the rules; None where it said nothing."""
-        if self.said in (None, Said.NOT_ASKED, Said.NO_ANSWER):
+        """Whether the solver agrees with the rules; None if it gave no answer."""
+        if self.response in (None, Response.NOT_ASKED, Response.NO_ANSWER):
             return None
-        return self.said is (Said.ACCEPTS if self.right else Said.REFUSES)
+        return self.response is (Response.ACCEPTS if self.correct else Response.REJECTS)
 
 
 def require_handled(configuration: Configuration, claims: Claims) -> None:
-    """Raise InputError for the first puzzle with a constraint that the configuration's backend cannot handle."""
+    """Check that a backend supports the constraints of all puzzles.
+
+    Raises
+    ------
+    FileError
+        The backend does not support a constraint; the error names the first puzzle with it.
+    """
     handled = backend_named(configuration.backend).HANDLES
     for claim in claims.found:
-        if lacking := {type(c).__name__ for c in claim.problem.constraints if not isinstance(c, handled)}:
-            has = f"which this puzzle of kind {claim.kind} has"
-            message = f"{configuration.backend} cannot handle {', '.join(sorted(lacking))}, {has}"
+        if missing := {type(c).__name__ for c in claim.problem.constraints if not isinstance(c, handled)}:
+            names = ", ".join(sorted(missing))
+            message = f"{configuration.backend} does not support {names}, which this puzzle of kind {claim.kind} needs"
             raise FileError([Fault(claims.source.shown, claim.line, None, message)])
 
 
 def judgements(claims: Claims, configuration: Configuration | None = None) -> Iterator[Judgement]:
-    """Judge every claim of a file; ask a configuration, too, where there is one."""
+    """Yield the judgement of each claim; with a configuration, also the response of its solver."""
     for claim in claims.found:
         problem = claim.problem
         try:
             assignment = assignment_of(claim, problem)
         except PuzzleError as error:
-            yield Judgement(claim, [str(error)], Said.NOT_ASKED if configuration else None)
+            yield Judgement(claim, [str(error)], Response.NOT_ASKED if configuration else None)
             continue
         name = partial(KINDS[claim.kind].name, claim.puzzle)
         reasons = [] if problem.is_solution(assignment) else list(problem.violations(assignment, name))
-        asked = _ask(configuration, problem, assignment) if configuration else (None, "")
-        yield Judgement(claim, reasons, *asked)
+        response = _ask(configuration, problem, assignment) if configuration else (None, "")
+        yield Judgement(claim, reasons, *response)
 
 
-def _ask(configuration: Configuration, problem: Problem, assignment: Sequence[int]) -> tuple[Said, str]:
-    """Have the configuration solve the puzzle with every variable given."""
+def _ask(configuration: Configuration, problem: Problem, assignment: Sequence[int]) -> tuple[Response, str]:
+    """Let the configuration solve the puzzle with every variable given."""
     if not all(map(contains, problem.values, assignment)):
-        return Said.NOT_ASKED, ""
+        return Response.NOT_ASKED, ""
     measured = measure(configuration, Problem(problem.rules, tuple(enumerate(assignment))), 0, LIMIT_S)
     if measured.answer is Answer.SOLUTION and measured.assignment != list(assignment):
-        return Said.CHANGES, ""
+        return Response.CHANGES, ""
     if measured.answer is Answer.UNKNOWN or measured.stop is not Stop.FINISHED:
         stopped = "gave up" if measured.stop is Stop.FINISHED else measured.stop.value
-        return Said.NO_ANSWER, ": ".join([stopped, *measured.detail.strip().splitlines()[-1:]])
-    return (Said.ACCEPTS if measured.answer is Answer.SOLUTION else Said.REFUSES), ""
+        return Response.NO_ANSWER, ": ".join([stopped, *measured.detail.strip().splitlines()[-1:]])
+    return (Response.ACCEPTS if measured.answer is Answer.SOLUTION else Response.REJECTS), ""
 
 
-def told(claims: Claims, judgement: Judgement, by: str | None) -> str:
-    """A judgement for people: the place, right or wrong, a few reasons, and what there is to say of the solver."""
+def description(claims: Claims, judgement: Judgement, by: str | None) -> str:
+    """Describe a judgement: the place, the verdict, the first reasons, and the response of the solver ``by``."""
     claim, reasons = judgement.claim, judgement.reasons
     label = f" ({claim.label})" if claim.label else ""
     more = [f"… and {len(reasons) - SHOWN} more"] if len(reasons) > SHOWN else []
-    verdict = "right" if judgement.right else "wrong"
+    verdict = "correct" if judgement.correct else "wrong"
     lines = [f"{claims.source.shown}:{claim.line}{label}: {verdict}", *reasons[:SHOWN], *more]
     if judgement.agreed is False:
-        lines.append(f"DISAGREEMENT: {by} {judgement.said} it")
-    if judgement.said is Said.NO_ANSWER:
+        lines.append(f"DISAGREEMENT: {by} {judgement.response} it")
+    if judgement.response is Response.NO_ANSWER:
         lines.append(f"{by} gives no answer: {judgement.detail}")
     return "\n    ".join(lines)
 
 
 def summary(claims: Claims, judged: Sequence[Judgement], by: str | None) -> str:
-    """``hard.txt: 95 of 95 solutions are right``, and what else there is to say of a file."""
-    right = sum(judgement.right for judgement in judged)
+    """Summarise a file: ``hard.txt: 95 of 95 solutions are correct``, and how often the solver ``by`` agrees."""
+    correct = sum(judgement.correct for judgement in judged)
     are = "solution is" if len(judged) == 1 else "solutions are"
-    line = f"{claims.source.shown}: {right:,} of {len(judged):,} {are} right"
+    line = f"{claims.source.shown}: {correct:,} of {len(judged):,} {are} correct"
     if by is not None:
-        asked = [judgement.agreed for judgement in judged if judgement.said is not Said.NOT_ASKED]
-        line += f"; {by} agrees on {asked.count(True):,} of {len(asked):,}"
-        line += f" and DISAGREES on {asked.count(False):,}" if False in asked else ""
+        agreed = [judgement.agreed for judgement in judged if judgement.response is not Response.NOT_ASKED]
+        line += f"; {by} agrees on {agreed.count(True):,} of {len(agreed):,}"
+        line += f" and DISAGREES on {agreed.count(False):,}" if False in agreed else ""
     if claims.without:
         puzzles = "puzzle" if claims.without == 1 else "puzzles"
-        line += f" ({claims.without:,} {puzzles} without a solution passed over)"
+        line += f" (skipped {claims.without:,} {puzzles} without a solution)"
     return line
 
 
 def as_object(claims: Claims, judgement: Judgement, by: str | None) -> dict[str, Any]:
-    """A judgement for programs."""
+    """Return a judgement as JSON data; ``by``: the configuration of the solver."""
     claim = judgement.claim
-    said = {"configuration": by, "said": judgement.said, "agrees": judgement.agreed, "detail": judgement.detail}
+    response = {
+        "configuration": by,
+        "response": judgement.response,
+        "agrees": judgement.agreed,
+        "detail": judgement.detail,
+    }
     return {
         "file": claims.source.shown,
         "line": claim.line,
         "label": claim.label,
         "kind": claim.kind,
-        "right": judgement.right,
+        "correct": judgement.correct,
         "reasons": judgement.reasons,
-        "by": said if by is not None else None,
+        "by": response if by is not None else None,
     }

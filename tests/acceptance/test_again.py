@@ -87,7 +87,7 @@ def test_rerun(scheduler):
 
     assert "batch 2 is a rerun of batch 1" in told.stderr
     assert "same machine, versions and limits as batch 1" in told.stderr
-    assert "× the time of batch 1" in told.stderr
+    assert "× the mean wall time of batch 1" in told.stderr
     assert what(runs(scheduler, 1)) == what(runs(scheduler, 2))
 
 
@@ -99,11 +99,11 @@ def test_rerun_reports_differences(scheduler):
 
     told = scheduler("rerun", 1).stderr
 
-    assert "warning: processor: Z80 then, " in told
-    assert "warning: cores: 99 then, " in told
-    assert "warning: legacy-cp was 1.0, and is " in told
-    assert "warning: cagematch was 0.0.1, and is " in told
-    assert "faster now: the machines differ" in told
+    assert "warning: processor changed from Z80 to " in told
+    assert "warning: cores changed from 99 to " in told
+    assert "warning: the version of legacy-cp changed from 1.0 to " in told
+    assert "warning: the version of cagematch changed from 0.0.1 to " in told
+    assert "faster in batch 2: the machines differ" in told
     assert "same machine" not in told
 
 
@@ -126,4 +126,4 @@ def test_rerun_of_a_batch_without_runs(scheduler):
     with closing(sqlite3.connect(scheduler.folder / "scheduler.db")) as database, database:
         database.execute("DELETE FROM run")
 
-    assert "batch 1 has no runs that could be compared" in scheduler("rerun", 1).stderr
+    assert "batch 1 has no runs to compare" in scheduler("rerun", 1).stderr

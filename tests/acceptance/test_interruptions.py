@@ -43,7 +43,7 @@ def test_killed_submit(scheduler):
     until(lambda: not scheduler.processes(), 10)
     assert runs_stored(scheduler.folder) < TOTAL
     assert "interrupted" in scheduler("status").stdout
-    assert "nobody works on batch 1" in scheduler("watch", code=2).stderr
+    assert "no process runs batch 1" in scheduler("watch", code=2).stderr
     finish(scheduler)
 
 

@@ -335,9 +335,9 @@ def test_watch_during_an_outage(place: Place):
 
     out, told = watching.communicate(timeout=240)
     asked.communicate(timeout=60)
-    assert f"waiting for the database postgresql+psycopg://postgres@127.0.0.1:{place.postgres.port}" in said
-    assert "waiting for the database" in told
-    assert "the database is back" in told
+    assert f"the database postgresql+psycopg://postgres@127.0.0.1:{place.postgres.port}" in said
+    assert "is unreachable, retrying" in told
+    assert "the database is reachable again" in told
     assert "done: 300 of 300 runs" in out
     assert (watching.returncode, asked.returncode) == (0, 0)
 
@@ -348,7 +348,7 @@ def test_interrupted_watch_prints_how_to_continue(place: Place):
     until(lambda: place.fleet.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cagematch'"))
     place.postgres.stop()
     heard: list[str] = []
-    until(lambda: heard.append(watching.stderr.readline()) or "waiting for the database" in heard[-1] or not heard[-1])
+    until(lambda: heard.append(watching.stderr.readline()) or "is unreachable, retrying" in heard[-1] or not heard[-1])
     assert heard[-1], heard
 
     def interrupted() -> bool:

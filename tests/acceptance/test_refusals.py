@@ -16,8 +16,8 @@ FAULTY = {
     "80 characters": (f"{GOOD}\n{GOOD[:80]}\n", ":2"),
     "a digit twice in a row": (f"{GOOD}\n\n33{GOOD[2:]}\n", ":3"),
     "letters": (f"# ok\n{GOOD}\nABC{GOOD[3:]}\n", ":3"),
-    "nothing": ("", "holds no puzzle"),
-    "only comments": ("# nothing\n\n", "holds no puzzle"),
+    "nothing": ("", "contains no puzzle"),
+    "only comments": ("# nothing\n\n", "contains no puzzle"),
 }
 
 
@@ -57,7 +57,7 @@ def test_paths_that_are_not_regular_files(scheduler):
     assert "stdin: 1 puzzle" in scheduler("submit", "-", "--limit", 0, stdin=GOOD + "\n").stderr
 
     assert "standard input:1" in scheduler("submit", "-", stdin="123\n", code=2).stderr
-    assert "standard input holds no puzzle" in scheduler("submit", "-", code=2).stderr
+    assert "standard input contains no puzzle" in scheduler("submit", "-", code=2).stderr
     assert "/dev/null is a device" in scheduler("submit", "/dev/null", code=2).stderr
     assert "is empty" in scheduler("submit", "", code=2).stderr
 
@@ -66,7 +66,7 @@ def test_spreadsheet_file(scheduler):
     """Only the first column of a CSV file is read. Rows without a puzzle there are refused, or skipped."""
     (scheduler.folder / "some.csv").write_text(f"id,puzzle\n1,{GOOD}\n")
 
-    assert "of a CSV file the first column is read" in scheduler("submit", "some.csv", code=2).stderr
+    assert "only the first column of a CSV file is read" in scheduler("submit", "some.csv", code=2).stderr
     told = scheduler("submit", "some.csv", "--skip-invalid", code=2).stderr
     assert "some.csv:1: " in told
     assert "(no valid puzzle in some.csv)" in told
@@ -114,13 +114,13 @@ WRONG = {
     "odd number": (["cancel", "²"], "²"),
     "run": (["show", "99"], "99"),
     "puzzle": (["show", "hard:0"], "hard:0"),
-    "no batch": (["watch"], "no batch yet"),
+    "no batch": (["watch"], "there are no batches"),
     "no runs": (["report"], "no runs"),
     "time": (["submit", "hard", "--timeout", "soon"], "soon"),
     "no time": (["submit", "hard", "--timeout", "0"], "'0'"),
     "endless time": (["submit", "hard", "--timeout", "1" * 400], "expected a duration"),
     "long time": (["submit", "hard", "--timeout", "999h"], "a week"),
-    "name": (["submit", "hard", "--name", ""], "called ''"),
+    "name": (["submit", "hard", "--name", ""], "batch name ''"),
     "columns": (["report", "--columns", ""], "no runs"),
     "export without a file": (["export", "17"], "`scheduler export 17 runs.csv`"),
     "size": (["submit", "hard", "--memory", "much"], "much"),

@@ -44,7 +44,7 @@ def test_impossible_puzzle(scheduler):
     assert {row["status"] for row in exported(scheduler)} == {"no solution"}
     assert "no solution" in scheduler("report").stdout
     told = scheduler("show", "none:1").stdout
-    assert "no verified solution is stored\n8 configurations say that there is none: backtracking, " in told
+    assert "no verified solution is stored\n8 configurations claim that there is no solution: backtracking, " in told
 
 
 def test_same_file_in_two_batches(scheduler):

@@ -65,8 +65,8 @@ def test_correct_solutions(scheduler):
     assert "of kind killer, and --kind says latin" in told
 
     lines = scheduler("verify", "killer", "mine.txt").stdout.splitlines()
-    assert lines[0].startswith("killer (shipped): 156 of 156 solutions are right")
-    assert lines[1] == "mine.txt: 1 of 1 solution is right (1 puzzle without a solution passed over)"
+    assert lines[0].startswith("killer (shipped): 156 of 156 solutions are correct")
+    assert lines[1] == "mine.txt: 1 of 1 solution is correct (skipped 1 puzzle without a solution)"
     assert not (scheduler.folder / "scheduler.db").exists()
 
 
@@ -78,7 +78,7 @@ def test_wrong_solutions(scheduler):
 
     assert "mine.csv:3: wrong\n    r1c5 is 5, but the puzzle gives 2\n" in told
     assert "mine.csv:4: wrong\n    the solution has 80 characters, expected 81\n" in told
-    assert told.splitlines()[-1] == "mine.csv: 1 of 3 solutions are right"
+    assert told.splitlines()[-1] == "mine.csv: 1 of 3 solutions are correct"
 
 
 def test_json_output(scheduler):
@@ -91,10 +91,10 @@ def test_json_output(scheduler):
 
     right, wrong = map(json.loads, result.stdout.splitlines())
     assert (right["file"], right["line"], right["label"]) == ("standard input", 1, "[red]one")
-    assert (right["right"], right["reasons"], right["by"]["agrees"]) == (True, [], True)
-    assert (wrong["right"], wrong["by"]["said"], wrong["by"]["agrees"]) == (False, "refuses", True)
+    assert (right["correct"], right["reasons"], right["by"]["agrees"]) == (True, [], True)
+    assert (wrong["correct"], wrong["by"]["response"], wrong["by"]["agrees"]) == (False, "rejects", True)
     assert wrong["reasons"][0].startswith("box: ")
-    assert "1 of 2 solutions are right; highs agrees on 2 of 2" in result.stderr
+    assert "1 of 2 solutions are correct; highs agrees on 2 of 2" in result.stderr
 
 
 def test_what_export_writes_is_read(scheduler):
@@ -106,7 +106,7 @@ def test_what_export_writes_is_read(scheduler):
     by_csv, by_jsonl = scheduler("verify", "runs.csv", "runs.jsonl", "--by", "cp-sat:workers=1").stdout.splitlines()
 
     assert by_csv.removeprefix("runs.csv") == by_jsonl.removeprefix("runs.jsonl")
-    assert "solutions are right; cp-sat:workers=1 agrees on " in by_csv
+    assert "solutions are correct; cp-sat:workers=1 agrees on " in by_csv
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_every_installed_backend_agrees_with_the_rules(scheduler):
     ("fault", "solution", "expected"),
     [
         ("lacks", SHIFTED, "DISAGREEMENT: faulty accepts it"),
-        ("invents", S, "DISAGREEMENT: faulty:fault=invents refuses it"),
+        ("invents", S, "DISAGREEMENT: faulty:fault=invents rejects it"),
         ("forgets", S, "DISAGREEMENT: faulty:fault=forgets changes it"),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_fault_in_a_model_is_found(faulty, fault, solution, expected):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["killer", "--by", "exact-cover"], "exact-cover cannot handle Sum, which this puzzle of kind killer has"),
+        (["killer", "--by", "exact-cover"], "exact-cover does not support Sum, which this puzzle of kind killer needs"),
         (["killer", "--by", "minizinc-chuffed"], "not installed: minizinc-chuffed. To install: "),
         (["killer", "--by", "cplex"], "unknown backend 'cplex'"),
         (["killer", "--by", "@core"], "expands to 8 configurations, expected one"),

@@ -12,7 +12,7 @@ from test_engine import at_once
 
 from cagematch.models import Batch, BatchState, Shard, ShardState
 from cagematch.models.engine import reading, writing
-from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.scheduler.batches.transitions import cancel, resume
 from cagematch.workers.queues.dispatch import enqueue
 from cagematch.workers.shards.leases import claim, finish, renew
 from cagematch.workers.shards.shifts import work_on

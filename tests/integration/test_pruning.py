@@ -21,7 +21,7 @@ from cagematch.models import (
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.batches import retention as pruning
-from cagematch.scheduler.batches.creation import add_configurations
+from cagematch.scheduler.batches.transitions import add_configurations
 from cagematch.workers.configurations import configurations
 
 
@@ -50,7 +50,7 @@ def batch(engine: Engine) -> int:
 
 
 def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False))
 
     left = counts(engine)
     assert (left["batch"], left["run"], left["shard"], left["batch_puzzle"]) == (0, 0, 0, 0)
@@ -59,7 +59,7 @@ def test_a_batch_goes_and_its_puzzles_stay(engine: Engine, batch: int):
 
 def test_number_of_a_deleted_batch(engine: Engine, batch: int):
     """The number of a deleted batch is not used again."""
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False))
     make_batch(engine, puzzles=1, size=1)
 
     with reading(engine) as connection:
@@ -68,7 +68,7 @@ def test_number_of_a_deleted_batch(engine: Engine, batch: int):
 
 def test_unused_sets_and_puzzles(engine: Engine, batch: int):
     """Sets and puzzles that no remaining batch uses are deleted."""
-    found = pruning.doomed(engine, [batch], unused=True)
+    found = pruning.plan_deletion(engine, [batch], unused=True)
 
     pruning.prune(engine, found)
 
@@ -83,7 +83,7 @@ def test_puzzles_of_another_batch_stay(engine: Engine, batch: int):
         set_id = connection.scalar(select(PuzzleSet.id))
         connection.execute(insert(BatchSet).values(batch_id=batch + 1, set_id=set_id, position=0))
 
-    found = pruning.doomed(engine, [batch], unused=True)
+    found = pruning.plan_deletion(engine, [batch], unused=True)
     pruning.prune(engine, found)
 
     assert (found.sets, found.puzzles) == ([], 0)
@@ -95,16 +95,16 @@ def test_active_batch_is_refused(engine: Engine, batch: int):
     with writing(engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.ACTIVE))
 
-    with pytest.raises(InputError, match=f"batch {batch} is at work; `scheduler cancel {batch}` first"):
-        pruning.doomed(engine, [batch], unused=False)
+    with pytest.raises(InputError, match=f"batch {batch} is running; run `scheduler cancel {batch}` first"):
+        pruning.plan_deletion(engine, [batch], unused=False)
 
 
 def test_batch_resumed_meanwhile(engine: Engine, batch: int):
     """A batch that was resumed meanwhile is not deleted."""
-    found = pruning.doomed(engine, [batch], unused=False)
+    found = pruning.plan_deletion(engine, [batch], unused=False)
     add_configurations(engine, batch, configurations(["cp-sat"]))
 
-    with pytest.raises(InputError, match="was taken up again meanwhile"):
+    with pytest.raises(InputError, match="was resumed meanwhile"):
         pruning.prune(engine, found)
 
     assert counts(engine)["batch"] == 1
@@ -127,7 +127,7 @@ def test_many_runs_go_in_chunks_and_are_counted(engine: Engine, batch: int, monk
         connection.execute(insert(Run), [same | {"puzzle_id": p, "repeat": r} for p in ids for r in range(2)])
     told: list[tuple[int, int]] = []
 
-    pruning.prune(engine, pruning.doomed(engine, [batch], unused=False), lambda *how: told.append(how))
+    pruning.prune(engine, pruning.plan_deletion(engine, [batch], unused=False), lambda *how: told.append(how))
 
     assert told == [(2, 6), (4, 6), (6, 6)]
     assert counts(engine)["run"] == 0

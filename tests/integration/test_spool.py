@@ -15,7 +15,7 @@ from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
 from cagematch.problems.outcome import Answer, Stop
-from cagematch.scheduler.batches.creation import cancel, resume
+from cagematch.scheduler.batches.transitions import cancel, resume
 from cagematch.workers.messages.protocol import RunAnswer
 from cagematch.workers.service.supervision import recover_spool, return_expired
 from cagematch.workers.shards.conditions import HostConditions

@@ -1,4 +1,4 @@
-"""Batches, sets and runs made by hand in a real database, for the tests of reports."""
+"""Batches, sets and runs in a real database, for the tests of reports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ERROR: Came = {"answer": "unknown", "stop": "error"}
 
 
 class Bench:
-    """Batches, sets and runs by hand: each configuration's runs as (outcome, milliseconds), in the set's order."""
+    """A database with batches, sets and runs; outcomes are pairs of run columns and milliseconds by puzzle."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -57,7 +57,7 @@ class Bench:
             connection.execute(insert(Worker).values(id=1, host_id=1, pid=1, program="1.0", versions={}, **fixed))
 
     def set(self, name: str, puzzles: list[int], digest: str = "") -> int:
-        """A set of puzzles, which are made where they are new."""
+        """Store a set, and the puzzles that are new."""
         number = next(self._numbers)
         with writing(self.engine) as connection:
             known = set(connection.execute(StoredPuzzle.__table__.select()).scalars())
@@ -77,7 +77,7 @@ class Bench:
         return number
 
     def batch(self, sets: list[int], state: BatchState = BatchState.DONE, **more: object) -> int:
-        """A batch over sets."""
+        """Store a batch of sets."""
         number = next(self._numbers)
         limits = {"timeout_s": 3.0, "memory_mib": 2048, "repeats": 1, "seed": 0, "puzzles": 1, "task": "solve"} | more
         with writing(self.engine) as connection:
@@ -87,7 +87,7 @@ class Bench:
         return number
 
     def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[Came, float]], repeat: int = 0) -> None:
-        """Runs by puzzle."""
+        """Store runs by puzzle."""
         with writing(self.engine) as connection:
             if configuration not in self._configurations:
                 self._configurations[configuration] = number = next(self._numbers)
@@ -98,23 +98,23 @@ class Bench:
                 connection.execute(
                     insert(BatchConfiguration).values(batch_id=batch, configuration_id=number, position=number)
                 )
-            for puzzle, (came, milliseconds) in outcomes.items():
+            for puzzle, (columns, milliseconds) in outcomes.items():
                 what = {"batch_id": batch, "configuration_id": number, "puzzle_id": puzzle, "repeat": repeat, "seed": 0}
                 where = {"threads": 1, "cores": "0", "worker_id": 1, "finished_at": 0, "wall_s": milliseconds / 1000}
-                connection.execute(insert(Run).values(**what, **came, **where))
+                connection.execute(insert(Run).values(**what, **columns, **where))
 
     def tables(self, *batches: int) -> list[Table]:
-        """The comparison."""
+        """Return the tables of the comparison."""
         with reading(self.engine) as connection:
             return comparison.tables(connection, scope(connection, list(batches)))
 
     def exported(self, *batches: int) -> list[dict]:
-        """The raw runs."""
+        """Return the exported runs."""
         with reading(self.engine) as connection:
             return list(exported(connection, scope(connection, list(batches))))
 
     def covered(self, *batches: int) -> list[str]:
-        """What the report says of its coverage."""
+        """Return the coverage of the report."""
         with reading(self.engine) as connection:
             return coverage(connection, scope(connection, list(batches)))
 

@@ -1,4 +1,4 @@
-"""Hosts, workers and shifts made by hand, for the tests of disturbed runs."""
+"""Hosts, workers and shifts in a database, for the tests of disturbances."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def shift(
     threads: int = 1,
     cores: str = "0",
     cpu_s: float | None = 0.8,
-    looks: tuple[float | None, float | None] = (0.003, 0.003),
+    probes: tuple[float | None, float | None] = (0.003, 0.003),
     wall_s: float = 1.0,
     batch: int = 1,
-    **told: Any,
+    **columns: Any,
 ) -> None:
-    """A shift of two runs of a second. ``looks``: what the reference took beside each."""
+    """A shift of two runs of a second. ``probes``: the core speed probe next to each, in seconds."""
     run = {
         "batch_id": batch,
         "configuration_id": configuration,
@@ -67,9 +67,9 @@ def shift(
     }
     row = {"id": number, "batch_id": batch, "worker_id": worker, "began_at": 0.0}
     with writing(engine) as connection:
-        connection.execute(insert(Shift).values(row | QUIET | told))
+        connection.execute(insert(Shift).values(row | QUIET | columns))
         runs = [
-            run | {"puzzle_id": 2 * number - at, "shift_id": number, "reference_s": look}
-            for at, look in enumerate(looks)
+            run | {"puzzle_id": 2 * number - at, "shift_id": number, "reference_s": probe}
+            for at, probe in enumerate(probes)
         ]
         connection.execute(insert(Run), runs)

@@ -14,11 +14,11 @@ def cancel(batch: options.Batch = None) -> None:
 
     In-flight runs are killed and not stored. Stored runs stay, and `scheduler resume` runs the rest.
     """
-    from cagematch.scheduler.batches import creation
+    from cagematch.scheduler.batches import lookup, transitions
 
     _, engine = connect()
-    batch_id = creation.find_batch(engine, batch)
-    if cancelled := creation.cancel(engine, batch_id):
+    batch_id = lookup.find_batch(engine, batch)
+    if cancelled := transitions.cancel(engine, batch_id):
         output().print(
             f"batch {batch_id}: {plural(cancelled, 'run')} cancelled; `scheduler resume {batch_id}` resumes them"
         )

@@ -12,7 +12,8 @@ from cagematch.scheduler.cli.connecting import connect
 from cagematch.scheduler.cli.printing import notes, output, plural
 
 if TYPE_CHECKING:
-    from cagematch.scheduler.batches.retention import Doomed, Noticed
+    from cagematch.scheduler.batches.callbacks import ProgressCallback
+    from cagematch.scheduler.batches.retention import Deletion
 
 NAMES_SHOWN = 5  # batches and sets
 EXAMPLES = ("scheduler prune --older-than 30", "scheduler prune --older-than 30 --unused --yes")
@@ -29,14 +30,14 @@ def prune(
     Without --yes, nothing is deleted. `scheduler export` saves runs to a file first.
     """
     from cagematch.scheduler.batches import retention
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
 
     if not batches and days is None and not unused:
         raise InputError("found nothing to delete, expected batches, --older-than DAYS or --unused")
     _, engine = connect()
     chosen = {find_batch(engine, word) for word in batches or []}
     chosen |= set(retention.older_than(engine, days)) if days is not None else set()
-    found = retention.doomed(engine, sorted(chosen), unused=unused)
+    found = retention.plan_deletion(engine, sorted(chosen), unused=unused)
     if found.nothing:
         output().print("there is nothing to delete")
         return
@@ -49,7 +50,7 @@ def prune(
     output().print(f"deleted {deleted}")
 
 
-def _listing(found: Doomed) -> str:
+def _listing(found: Deletion) -> str:
     """Return ``batches 1, 2 with 300 runs; the set hard; 95 puzzles``."""
     parts = []
     if count := len(found.batches):
@@ -67,7 +68,7 @@ def _shortened(names: list[str]) -> str:
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Noticed]:
+def _bar(total: int) -> Iterator[ProgressCallback]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (TextColumn("deleting"), BarColumn(), TextColumn("{task.percentage:.0f} %"))

@@ -17,10 +17,10 @@ def rerun(batch: options.Batch = None, wait: options.Wait = False) -> None:
     The new batch has the same puzzles, configurations, seeds and limits. Differences are reported between machines,
     versions and times.
     """
-    from cagematch.scheduler.batches import creation, differences
+    from cagematch.scheduler.batches import creation, differences, lookup
 
     connections, engine = connect()
-    earlier = creation.find_batch(engine, batch)
+    earlier = lookup.find_batch(engine, batch)
     plan = creation.plan_again(engine, earlier)
     require_backends(connections, engine, [c.backend for c in plan.configurations])
     later = creation.create(engine, plan)
@@ -28,5 +28,5 @@ def rerun(batch: options.Batch = None, wait: options.Wait = False) -> None:
     try:
         run(connections, engine, later, wait=wait)
     finally:
-        for line in differences.told(engine, earlier, later):
+        for line in differences.compare(engine, earlier, later):
             notes().print(line, style="yellow" if line.startswith("warning") else None)

@@ -14,7 +14,7 @@ def resume(batch: options.Batch = None, wait: options.Wait = False) -> None:
 
     Only runs that are not stored yet are run.
     """
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
 
     connections, engine = connect()
     resume_batch(connections, engine, find_batch(engine, batch), wait=wait)

@@ -20,8 +20,8 @@ def status(batch: options.OneOrAll = None, as_json: options.Json = False) -> Non
 
     Also lists backends with unfinished runs that no live worker serves. With BATCH, lists its configurations.
     """
-    from cagematch.scheduler.batches.creation import find_batch
-    from cagematch.scheduler.live.outages import answers, away, patiently
+    from cagematch.scheduler.batches.lookup import find_batch
+    from cagematch.scheduler.live.outages import answers, retry_during_outage, unreachable
     from cagematch.scheduler.live.status import draw, status_of
 
     connections, engine = connect(quiet=as_json, reads_only=True, wait_s=PATIENCE_S)
@@ -29,9 +29,9 @@ def status(batch: options.OneOrAll = None, as_json: options.Json = False) -> Non
     def query() -> dict[str, Any]:
         return status_of(engine, find_batch(engine, batch) if batch else None, embedded=connections.embedded)
 
-    found = patiently(engine, query, notes(), PATIENCE_S)
+    found = retry_during_outage(engine, query, notes(), PATIENCE_S)
     if not answers(connections.broker):
-        warn(away(connections.broker))
+        warn(unreachable(connections.broker))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:

@@ -70,12 +70,12 @@ def submit(
 
 def _extend(to: str, chosen: list[Configuration], *, wait: bool) -> None:
     """Add configurations to an existing batch and resume it."""
-    from cagematch.scheduler.batches import creation
+    from cagematch.scheduler.batches import lookup, transitions
 
     connections, engine = connect()
     require_backends(connections, engine, [c.backend for c in chosen])
-    batch_id = creation.find_batch(engine, to)
-    if not creation.add_configurations(engine, batch_id, chosen):
+    batch_id = lookup.find_batch(engine, to)
+    if not transitions.add_configurations(engine, batch_id, chosen):
         notes().print(f"batch {batch_id} already has these configurations")
     resume_batch(connections, engine, batch_id, wait=wait)
 
@@ -109,11 +109,11 @@ def _warn_unpermuted(kinds: set[str]) -> None:
 
 def _free_name(context: typer.Context, engine: Engine, name: str | None) -> str | None:
     """Return the batch's name: a typed one must be free, one from an experiment gets a number where it is not."""
-    from cagematch.scheduler.batches import creation
+    from cagematch.scheduler.batches import lookup
 
     if name is None:
         return None
     if not is_typed(context, "name"):
-        name = creation.free_name(engine, name)
-    creation.require_free(engine, name)
+        name = lookup.free_name(engine, name)
+    lookup.require_free(engine, name)
     return name

@@ -54,8 +54,8 @@ def export(
 
 def _export_runs(batches: list[str], file: str, write: Callable[..., int], *, exclude_disturbed: bool) -> None:
     from cagematch.models.engine import reading
-    from cagematch.scheduler.batches.creation import find_batch
-    from cagematch.scheduler.reports.coverage import left_out
+    from cagematch.scheduler.batches.lookup import find_batch
+    from cagematch.scheduler.reports.coverage import excluded_batches
     from cagematch.scheduler.reports.runs import exported
     from cagematch.scheduler.reports.scope import scope
 
@@ -64,7 +64,7 @@ def _export_runs(batches: list[str], file: str, write: Callable[..., int], *, ex
     with reading(engine) as connection:
         covered = scope(connection, numbers)
         covered = _undisturbed(connection, covered) if exclude_disturbed else covered
-        for line in left_out(connection, covered):
+        for line in excluded_batches(connection, covered):
             notes().print(line)
         rows = exported(connection, covered)
         count = _write(file, lambda out: write(rows, out))
@@ -86,23 +86,23 @@ def _write(file: str, write: Callable[[TextIO], int]) -> int:
 
 def _undisturbed(connection: Connection, covered: Scope) -> Scope:
     """Exclude disturbed runs and print how many. Raises InputError where no run is left."""
-    from cagematch.scheduler.reports.coverage import disturbed_left_out
+    from cagematch.scheduler.reports.coverage import excluded_runs
     from cagematch.scheduler.reports.disturbances import undisturbed
     from cagematch.scheduler.reports.scope import covered_batches
 
     remaining = undisturbed(connection, covered)
-    if remaining.chosen and not covered_batches(connection, remaining):
+    if remaining.excludes_runs and not covered_batches(connection, remaining):
         raise InputError(ALL_DISTURBED)
-    if remaining.chosen:
-        notes().print(disturbed_left_out(connection, remaining))
+    if remaining.excludes_runs:
+        notes().print(excluded_runs(connection, remaining))
     return remaining
 
 
 def _export_experiment(batch: str, words: list[str]) -> None:
     """Write an experiment file, and warn about puzzle files that it cannot name."""
     from cagematch.models.engine import reading
-    from cagematch.scheduler.batches.creation import find_batch
     from cagematch.scheduler.batches.experiments import SUFFIX, write
+    from cagematch.scheduler.batches.lookup import find_batch
 
     file = words[0]
     if len(words) != 1 or not file.endswith((SUFFIX, STDOUT)):

@@ -63,7 +63,7 @@ def report(
     The exit code is 1 when a run is wrong or failed, when a puzzle of the task unique is not proper, and when
     configurations report different counts.
     """
-    from cagematch.scheduler.batches.creation import find_batch
+    from cagematch.scheduler.batches.lookup import find_batch
     from cagematch.scheduler.reports.comparison import failures
 
     _check(form, name)
@@ -108,7 +108,7 @@ def _read(engine: Engine, numbers: list[int], name: str | None, *, exclude_distu
         judged = compare(connection, whole) if exclude_disturbed and compared else compared
         found = findings.findings(connection, whole, name)
     if not (lines and (compared or found)):
-        raise InputError(ALL_DISTURBED if exclude_disturbed and covered.chosen else _no_runs(numbers))
+        raise InputError(ALL_DISTURBED if exclude_disturbed and covered.excludes_runs else _no_runs(numbers))
     return Content(lines, compared, judged, found)
 
 

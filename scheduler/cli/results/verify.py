@@ -92,7 +92,7 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
 
 def _confirmed(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
     """Check the solutions of a file and print the results; return whether all are right and confirmed by --by."""
-    from cagematch.scheduler.solutions.verification import as_object, summary, told
+    from cagematch.scheduler.solutions.verification import as_object, description, summary
 
     by = configuration.text if configuration else None
     judged = _judged(claims, configuration)
@@ -100,7 +100,8 @@ def _confirmed(claims: Claims, configuration: Configuration | None, *, as_json: 
         if as_json:
             typer.echo(json.dumps(as_object(claims, judgement, by)))
         elif not judgement.fine:
-            output().print(told(claims, judgement, by), style="red" if judgement.agreed in (None, True) else "bold red")
+            style = "red" if judgement.agreed in (None, True) else "bold red"
+            output().print(description(claims, judgement, by), style=style)
     confirmed = all(judgement.fine for judgement in judged)
     (notes() if as_json else output()).print(summary(claims, judged, by), style=None if confirmed else "bold red")
     return confirmed

@@ -1,7 +1,8 @@
-"""How many solutions each puzzle has, of the task count. Configurations whose complete counts differ come first.
+"""The number of solutions of each puzzle, for the task count.
 
-A count that is not complete is told with a plus sign: there are at least so many. *Over bound* is one that was ended by
-its bound, *undecided* one that ran out of time. Of a disputed puzzle the largest count is told, and who counted what.
+An incomplete count has a plus sign, as there are at least that number of solutions. It is *over bound* if it reached
+the bound, and *undecided* if it ran out of time. If complete counts differ, the puzzle is *disputed*: it comes first,
+with the largest count and the configurations by count.
 
 ::
 
@@ -28,7 +29,7 @@ from cagematch.scheduler.reports.table import Column, Table
 DISPUTED, COUNTED, OVER, UNDECIDED = "disputed", "counted", "over bound", "undecided"
 COLUMNS = [
     Column("place", "place", left=True),
-    Column("told", "solutions"),
+    Column("at_least", "solutions"),
     Column("found", "found", left=True),
     Column("by", "by", short, left=True),
     Column("label", "label", short, left=True, optional=True),
@@ -36,11 +37,11 @@ COLUMNS = [
     Column("kind", "kind", left=True, programs=True),
     Column("puzzle", "puzzle", left=True, programs=True),
 ]
-Counts = dict[tuple[int, str], list[str]]  # the configurations by number, and how they came to it
+ConfigurationsByCount = dict[tuple[int, str], list[str]]  # by count and whether it is complete
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
-    """A table a set, disputed puzzles first, then in the order of the set."""
+    """Return a table per set: disputed puzzles first, the rest in the order of the set."""
     covered = of_tasks(connection, covered, Task.COUNT)
     found = {puzzle: _row(counts) for puzzle, counts in _counts(connection, covered).items()}
     numbers = over(select(Run.puzzle_id), covered)
@@ -48,8 +49,8 @@ def tables(connection: Connection, covered: Scope) -> list[Table]:
     return [_table(name, rows) for name, rows in sets.items()]
 
 
-def _counts(connection: Connection, covered: Scope) -> dict[int, Counts]:
-    """What each configuration counted; of what broke a constraint, nothing."""
+def _counts(connection: Connection, covered: Scope) -> dict[int, ConfigurationsByCount]:
+    """Return the counts by puzzle, without runs that violate a constraint."""
     query = (
         over(select(Run.puzzle_id, StoredConfiguration.text, Run.answer, Run.count, Run.complete, Run.stop), covered)
         .join(StoredConfiguration, StoredConfiguration.id == Run.configuration_id)
@@ -57,30 +58,32 @@ def _counts(connection: Connection, covered: Scope) -> dict[int, Counts]:
         .order_by(Run.puzzle_id, StoredConfiguration.id)
         .distinct()
     )
-    found: defaultdict[int, Counts] = defaultdict(dict)
+    found: defaultdict[int, ConfigurationsByCount] = defaultdict(dict)
     for puzzle, configuration, answer, count, complete, stop in connection.execute(query):
-        told = 0 if answer is Answer.NONE else count or 0
+        number = 0 if answer is Answer.NONE else count or 0
         how = COUNTED if complete or answer is Answer.NONE else OVER if stop is Stop.FINISHED else UNDECIDED
-        names = found[puzzle].setdefault((told, how), [])
+        names = found[puzzle].setdefault((number, how), [])
         if configuration not in names:
             names.append(configuration)
     return found
 
 
-def _row(counts: Counts) -> dict[str, Any]:
+def _row(counts: ConfigurationsByCount) -> dict[str, Any]:
     complete = {number for number, how in counts if how == COUNTED}
     most = max(number for number, _ in counts)
     disputed = len(complete) > 1 or (bool(complete) and most > max(complete))
     bounded = any(how == OVER for _, how in counts)
     found = DISPUTED if disputed else COUNTED if complete else OVER if bounded else UNDECIDED
-    told = sorted(counts.items(), reverse=True)
+    listed = sorted(counts.items(), reverse=True)
     if found == COUNTED:
-        told = [(of, names) for of, names in told if of[1] == COUNTED]
-    by = "; ".join(f"{_told(*of)}: {', '.join(names)}" if len(told) > 1 else ", ".join(names) for of, names in told)
-    return {"found": found, "solutions": most, "told": _told(most, COUNTED if most in complete else found), "by": by}
+        listed = [(of, names) for of, names in listed if of[1] == COUNTED]
+    several = len(listed) > 1
+    by = "; ".join(f"{_text(*of)}: {', '.join(names)}" if several else ", ".join(names) for of, names in listed)
+    at_least = _text(most, COUNTED if most in complete else found)
+    return {"found": found, "solutions": most, "at_least": at_least, "by": by}
 
 
-def _told(number: int, how: str) -> str:
+def _text(number: int, how: str) -> str:
     if how == COUNTED:
         return f"{number:,}"
     return f"{number:,}+" if number else "?"

@@ -1,4 +1,4 @@
-"""Solutions of a puzzle drawn beside each other, with what differs marked."""
+"""Drawings of two solutions of a puzzle, with their differences marked."""
 
 from __future__ import annotations
 
@@ -11,29 +11,40 @@ from cagematch.problems.kinds import KINDS
 
 GAP = 4  # blanks between two grids
 MARK = "bold reverse"
-NAMED = 8  # cells
+NAMED = 8  # cells that a text lists
 
 
 def differing(kind: str, text: str, one: str, other: str) -> list[str]:
-    """The cells that have other values in another solution, with both: ``r1c5 3/7``."""
+    """Return the cells in which two solutions differ, with both values: ``r1c5 3/7``."""
     of, first, second = KINDS[kind], KINDS[kind].assignment(text, one), KINDS[kind].assignment(text, other)
     named: dict[str, str] = {}
     for variable, (value, another) in enumerate(zip(first, second, strict=True)):
         name = of.name(text, variable)
-        if value != another and " " not in name:  # a name of several words is that of no cell
+        if value != another and " " not in name:  # a name of several words is an auxiliary variable
             named[name] = f"{value}/{another}"
     return [f"{name} {values}" for name, values in named.items()]
 
 
-def in_words(cells: Sequence[str]) -> str:
-    """``4 cells differ: r1c1 3/7, …``."""
+def summarised(cells: Sequence[str]) -> str:
+    """Summarise differing cells: ``4 cells differ: r1c1 3/7, …``."""
     more = f", … and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     verb = "cell differs" if len(cells) == 1 else "cells differ"
     return f"{len(cells)} {verb}: {', '.join(cells[:NAMED])}{more}"
 
 
-def beside(kind: str, text: str, solutions: Sequence[str], width: int) -> list[Text]:
-    """Two solutions, side by side where they fit into ``width`` columns, with the characters marked that differ."""
+def side_by_side(kind: str, text: str, solutions: Sequence[str], width: int) -> list[Text]:
+    """Draw two solutions with their differences marked.
+
+    Parameters
+    ----------
+    width
+        The columns of the terminal. The second solution is below the first if both do not fit side by side.
+
+    Returns
+    -------
+    list of Text
+        The lines of the drawing.
+    """
     grids = [KINDS[kind].render(text, KINDS[kind].assignment(text, one)).splitlines() for one in solutions]
     marked = [_marked(lines, other) for lines, other in zip(grids, reversed(grids), strict=True)]
     wide = max(map(len, grids[0]))
@@ -46,10 +57,10 @@ def beside(kind: str, text: str, solutions: Sequence[str], width: int) -> list[T
 
 
 def _marked(lines: Sequence[str], others: Sequence[str]) -> list[Text]:
-    told = []
+    found = []
     for line, other in zip(lines, others, strict=True):
         marked = Text()
         for mine, theirs in zip_longest(line, other):
             marked.append(mine or "", style=MARK if mine != theirs else None)
-        told.append(marked)
-    return told
+        found.append(marked)
+    return found

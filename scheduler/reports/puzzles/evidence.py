@@ -1,4 +1,4 @@
-"""What runs say of each puzzle: where it stands, who claims what, and what is known by evidence."""
+"""The evidence on puzzles: their places in sets, the claims of configurations, and verified facts."""
 
 from __future__ import annotations
 
@@ -15,44 +15,48 @@ from cagematch.problems.outcome import Outcome, Task, Word, verdict, word
 from cagematch.scheduler.reports.scope import Scope, over, sets_covered
 from cagematch.scheduler.reports.table import Cell
 
-SOLUTION = case((Run.holds.is_(True) & (Run.verified >= 1), Run.solution))  # of the puzzle as it stands, not a repair
+SOLUTION = case((Run.holds.is_(True) & (Run.verified >= 1), Run.solution))  # of the puzzle itself, not of a repair
 # In the order of the fields of `Outcome`.
 OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
 SHORT = 40  # characters of a cell on a terminal
-Claims = dict[Word, list[str]]  # the configurations by what they say
+ConfigurationsByLabel = dict[Word, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A puzzle's first place in a set, and what the file says there."""
+    """The first position of a puzzle in a set, from 0, and its label there."""
 
     set_name: str
     position: int
     label: str
 
     @property
-    def told(self) -> str:
-        """``hard:3``, as `scheduler show` takes it."""
+    def name(self) -> str:
+        """The place as `scheduler show` accepts it: ``hard:3``."""
         return f"{self.set_name}:{self.position + 1}"
 
 
 def of_tasks(connection: Connection, covered: Scope, *tasks: Task) -> Scope:
-    """The part of a scope that is of some tasks."""
+    """Restrict a scope to the batches of some tasks."""
     wanted = select(Batch.id).where(Batch.id.in_(covered.batches), Batch.task.in_(tasks)).order_by(Batch.id)
     return replace(covered, batches=tuple(connection.scalars(wanted)))
 
 
 def number_of(connection: Connection, covered: Scope) -> int:
-    """How many different puzzles have runs, of those that are still in the sets covered."""
-    there = select(SetEntry.puzzle_id).where(SetEntry.set_id.in_(sets_covered(covered)))
-    query = over(select(func.count(Run.puzzle_id.distinct())), covered).where(Run.puzzle_id.in_(there))
+    """Return the number of distinct puzzles in the covered sets that have covered runs."""
+    entries = select(SetEntry.puzzle_id).where(SetEntry.set_id.in_(sets_covered(covered)))
+    query = over(select(func.count(Run.puzzle_id.distinct())), covered).where(Run.puzzle_id.in_(entries))
     return int(connection.execute(query).scalar_one())
 
 
 def evidence(puzzles: Select[int]) -> Select[*tuple[Any, ...]]:
-    """What anybody has shown of puzzles: how many solutions there are at least, and the fewest changes of a repair.
+    """Return the query for the verified facts on puzzles, from the runs of all batches.
 
-    ``least`` and ``most`` are solutions, and differ where two runs have found different ones.
+    Returns
+    -------
+    Select
+        Per puzzle: ``solutions``, the minimum number of solutions; ``fewest``, the fewest changes of a repair; and
+        ``least`` and ``most``, two solutions that differ if two runs have found different ones.
     """
     least, most = func.min(SOLUTION), func.max(SOLUTION)
     return (
@@ -73,7 +77,7 @@ def _greater(one: ColumnElement[int], other: ColumnElement[int]) -> ColumnElemen
 
 
 def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, str]]:
-    """Two solutions of each puzzle that one run has found and that were checked: those that differ the least."""
+    """Return two verified solutions of each puzzle from one run: those that differ in the fewest characters."""
     query: Select[*tuple[Any, ...]] = select(Run.puzzle_id, Run.solution, Run.second).where(
         Run.puzzle_id.in_(puzzles), Run.verified >= 2, Run.holds.is_(True), Run.second.is_not(None)
     )
@@ -84,8 +88,8 @@ def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, 
     return {puzzle: pair[1:] for puzzle, pair in found.items()}
 
 
-def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, Claims]:
-    """What each configuration says of each puzzle, as far as one run can tell."""
+def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, ConfigurationsByLabel]:
+    """Return the claims of configurations by puzzle. The labels come from each run alone, without other evidence."""
     query = (
         over(select(Run.puzzle_id, StoredConfiguration.text, *OUTCOME), covered)
         .join(Batch, Batch.id == Run.batch_id)
@@ -94,27 +98,35 @@ def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict
         .order_by(Run.puzzle_id, StoredConfiguration.id)
         .distinct()
     )
-    found: defaultdict[int, Claims] = defaultdict(dict)
+    found: defaultdict[int, ConfigurationsByLabel] = defaultdict(dict)
     for puzzle, configuration, task, *rest in connection.execute(query):
         outcome = Outcome(Task(task), *rest)
-        said = found[puzzle].setdefault(word(outcome, verdict(outcome)), [])
-        if configuration not in said:
-            said.append(configuration)
+        names = found[puzzle].setdefault(word(outcome, verdict(outcome)), [])
+        if configuration not in names:
+            names.append(configuration)
     return found
 
 
-def by(said: Claims, only: Iterable[Word]) -> str:
-    """Who claims what: ``several: cp-sat, scip; unique: cbc``; the names alone where all say the same."""
-    told = {claim: said[claim] for claim in only if claim in said}
-    if len(told) == 1:
-        return ", ".join(*told.values())
-    return "; ".join(f"{claim}: {', '.join(names)}" for claim, names in told.items())
+def by(claimed: ConfigurationsByLabel, only: Iterable[Word]) -> str:
+    """Return the configurations by claim as text: ``several: cp-sat, scip; unique: cbc``. One claim is not named."""
+    selected = {claim: claimed[claim] for claim in only if claim in claimed}
+    if len(selected) == 1:
+        return ", ".join(*selected.values())
+    return "; ".join(f"{claim}: {', '.join(names)}" for claim, names in selected.items())
 
 
 def placed(
     connection: Connection, covered: Scope, found: dict[int, dict[str, Cell]], puzzles: Select[int]
 ) -> dict[str, list[dict[str, Cell]]]:
-    """Rows by puzzle, as rows by set in the order of the set, with the puzzle's place, label, kind and text."""
+    """Group rows by set, in the order of the set, and add the place, label, kind and text of each puzzle.
+
+    Parameters
+    ----------
+    found
+        The rows by puzzle id.
+    puzzles
+        The query for the ids of these puzzles.
+    """
     query = (
         select(PuzzleSet.name, SetEntry.position, SetEntry.label, StoredPuzzle.id, StoredPuzzle.kind, StoredPuzzle.text)
         .join(SetEntry, SetEntry.set_id == PuzzleSet.id)
@@ -126,12 +138,12 @@ def placed(
     for name, position, label, number, kind, text in connection.execute(query):
         if number in found and number not in sets[name]:
             place = Place(name, position, label)
-            about: dict[str, Cell] = {"place": place.told, "label": place.label, "kind": kind, "puzzle": text}
+            about: dict[str, Cell] = {"place": place.name, "label": place.label, "kind": kind, "puzzle": text}
             sets[name][number] = about | found[number]
     return {name: list(rows.values()) for name, rows in sets.items()}
 
 
 def short(text: Any) -> str:
-    """As much of a text as there is room for in a row."""
-    told = str(text)
-    return told if len(told) <= SHORT else told[: SHORT - 1] + "…"
+    """Cut a text to the width of a cell."""
+    whole = str(text)
+    return whole if len(whole) <= SHORT else whole[: SHORT - 1] + "…"

@@ -1,8 +1,7 @@
-"""The puzzles that do not have exactly one solution, or of which nobody knows: those that a publisher must not print.
+"""Improper puzzles: those without exactly one solution, from the runs of the tasks unique and count.
 
-They come from the runs of the tasks unique and count. A claim that there is no other solution, or none at all, cannot
-be checked, but two solutions that obey the rules refute it: then the puzzle is *disputed*, as it is where some
-configurations claim what others deny, and comes first. What nobody decided within the limit is *undecided*.
+That there is no solution, or no other one, is the solver's claim. Two valid solutions refute it, and another solver may
+contradict it. The puzzle is then *disputed* and comes first. A puzzle that no run decided is *undecided*.
 
 ::
 
@@ -22,7 +21,16 @@ from sqlalchemy import Connection, Select, case, func, not_, select
 
 from cagematch.models import Run
 from cagematch.problems.outcome import DECIDED, Answer, Stop, Task, Word
-from cagematch.scheduler.reports.puzzles.evidence import Claims, by, claims, evidence, of_tasks, pairs, placed, short
+from cagematch.scheduler.reports.puzzles.evidence import (
+    ConfigurationsByLabel,
+    by,
+    claims,
+    evidence,
+    of_tasks,
+    pairs,
+    placed,
+    short,
+)
 from cagematch.scheduler.reports.scope import Scope, over
 from cagematch.scheduler.reports.table import Column, Table
 
@@ -30,7 +38,7 @@ TASKS = (Task.UNIQUE, Task.COUNT)
 
 
 class Finding(StrEnum):
-    """What is the matter with a puzzle, the loudest first."""
+    """Why a puzzle is not known to be proper, from the most to the least severe reason."""
 
     DISPUTED = "disputed"
     SEVERAL = "several"
@@ -48,25 +56,25 @@ COLUMNS = [
     Column("solution", "solution", left=True, programs=True),
     Column("second", "second", left=True, programs=True),
 ]
-LOUDEST = list(Finding)
+SEVERITY = list(Finding)
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
-    """A table a set that has such puzzles; disputed ones first, then by what was found, in the order of the set."""
+    """Return a table per set with improper puzzles, by severity and in the order of the set."""
     covered = of_tasks(connection, covered, *TASKS)
     improper = _improper(covered)
     shown = {row.puzzle_id: row for row in connection.execute(improper)}
     numbers = select(improper.subquery().c.puzzle_id)
-    said = claims(connection, covered, numbers) if shown else {}
+    claimed = claims(connection, covered, numbers) if shown else {}
     two = pairs(connection, numbers) if shown else {}
-    found = {number: _row(row, said[number], two.get(number)) for number, row in shown.items()}
+    found = {number: _row(row, claimed[number], two.get(number)) for number, row in shown.items()}
     sets = placed(connection, covered, found, numbers) if shown else {}
     return [_table(name, rows) for name, rows in sets.items()]
 
 
 def _improper(covered: Scope) -> Select[*tuple[Any, ...]]:
-    """The puzzles of which it is not agreed that they have one solution, with what is claimed and known of them."""
-    finished = Run.stop == Stop.FINISHED  # what comes after the limit decides nothing
+    """Return the query for the puzzles that are not known to be proper, with the claims and the evidence on them."""
+    finished = Run.stop == Stop.FINISHED  # an answer after the timeout decides nothing
     unique = finished & Run.holds.is_(True) & Run.complete.is_(True) & (Run.count == 1)
     claimed = (
         over(
@@ -94,15 +102,16 @@ def _finding(row: Any) -> Finding:
     return Finding.UNDECIDED
 
 
-def _row(row: Any, said: Claims, pair: tuple[str, str] | None) -> dict[str, Any]:
+def _row(row: Any, claimed: ConfigurationsByLabel, pair: tuple[str, str] | None) -> dict[str, Any]:
     found = _finding(row)
-    told = [w for w in Word if (w in DECIDED) is (found is not Finding.UNDECIDED)]
+    labels = [w for w in Word if (w in DECIDED) is (found is not Finding.UNDECIDED)]
     solution, second = pair or (row.least, row.most if row.most != row.least else None)
-    return {"found": found.value, "by": by(said, told) or by(said, Word), "solution": solution, "second": second}
+    names = by(claimed, labels) or by(claimed, Word)
+    return {"found": found.value, "by": names, "solution": solution, "second": second}
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> Table:
-    rows.sort(key=lambda row: LOUDEST.index(row["found"]))
+    rows.sort(key=lambda row: SEVERITY.index(row["found"]))
     about = "1 puzzle is not proper" if len(rows) == 1 else f"{len(rows):,} puzzles are not proper"
     loud = {at for at, row in enumerate(rows) if row["found"] == Finding.DISPUTED}
     return Table(name, about, COLUMNS, rows, loud)

@@ -1,8 +1,8 @@
-"""What mends each puzzle, of the task repair: the fewest changes that anybody found, cell by cell.
+"""The repair of each puzzle with the fewest changes, for the task repair.
 
 ::
 
-    broken  2 puzzles
+    broken  2 puzzles to repair
     place     changes  found      cells                   by
     broken:1        1  repaired   r1c3: 4 → 3             cp-sat, cp-min-size
     broken:2        2  undecided  r1c3: 4 → 3, r2c1: …    cp-min-size
@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Select, func, select
 from cagematch.models import Run, StoredPuzzle
 from cagematch.problems.kinds import KINDS
 from cagematch.problems.outcome import Task, Word
-from cagematch.scheduler.reports.puzzles.evidence import Claims, by, claims, of_tasks, placed, short
+from cagematch.scheduler.reports.puzzles.evidence import ConfigurationsByLabel, by, claims, of_tasks, placed, short
 from cagematch.scheduler.reports.scope import Scope, over
 from cagematch.scheduler.reports.table import Column, Table
 
@@ -35,21 +35,21 @@ COLUMNS = [
 
 
 def tables(connection: Connection, covered: Scope) -> list[Table]:
-    """A table a set, in the order of the set."""
+    """Return a table per set, in the order of the set."""
     covered = of_tasks(connection, covered, Task.REPAIR)
     numbers = over(select(Run.puzzle_id), covered)
-    said = claims(connection, covered, numbers)
+    claimed = claims(connection, covered, numbers)
     best = {row.puzzle_id: row for row in connection.execute(_best(covered))}
-    found = {puzzle: _row(best.get(puzzle), who) for puzzle, who in said.items()}
+    found = {puzzle: _row(best.get(puzzle), names) for puzzle, names in claimed.items()}
     sets = placed(connection, covered, found, numbers) if found else {}
     return [
-        Table(name, f"{len(rows):,} puzzle{'s' * (len(rows) != 1)} to mend", COLUMNS, rows)
+        Table(name, f"{len(rows):,} puzzle{'s' * (len(rows) != 1)} to repair", COLUMNS, rows)
         for name, rows in sets.items()
     ]
 
 
 def changed(kind: str, text: str, solution: str) -> list[str]:
-    """The given values that a repair has changed: ``r3c4: 5 → 7``."""
+    """Return the clues that a repair changes: ``r3c4: 5 → 7``."""
     values = KINDS[kind].assignment(text, solution)
     return [
         f"{KINDS[kind].name(text, variable)}: {given} → {values[variable]}"
@@ -59,7 +59,7 @@ def changed(kind: str, text: str, solution: str) -> list[str]:
 
 
 def _best(covered: Scope) -> Select[*tuple[Any, ...]]:
-    """The first repair of each puzzle with the fewest changes that a covered run has."""
+    """Return the query for the first repair with the fewest changes of each puzzle."""
     ranked = over(
         select(
             Run.id,
@@ -75,10 +75,10 @@ def _best(covered: Scope) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _row(best: Any, said: Claims) -> dict[str, Any]:
-    found = next((w for w in (Word.REPAIRED, Word.NO_SOLUTION) if w in said), None)
-    told = {"found": found.value if found else "undecided", "by": by(said, [found] if found else Word)}
+def _row(best: Any, claimed: ConfigurationsByLabel) -> dict[str, Any]:
+    found = next((w for w in (Word.REPAIRED, Word.NO_SOLUTION) if w in claimed), None)
+    row = {"found": found.value if found else "undecided", "by": by(claimed, [found] if found else Word)}
     if best is None:
-        return told | {"changes": None, "cells": None, "solution": None}
+        return row | {"changes": None, "cells": None, "solution": None}
     cells = ", ".join(changed(best.kind, best.text, best.solution))
-    return told | {"changes": best.changes, "cells": cells, "solution": best.solution}
+    return row | {"changes": best.changes, "cells": cells, "solution": best.solution}

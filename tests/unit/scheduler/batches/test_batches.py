@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from cagematch.models import Batch, BatchPuzzle, BatchState, Shard, ShardState
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError, LookupFailed
-from cagematch.scheduler.batches import creation as batches
+from cagematch.scheduler.batches import creation, lookup, transitions
 from cagematch.scheduler.inspection.descriptions import describe
 from cagematch.scheduler.live.progress import is_over, progress
 from cagematch.workers.configurations import configurations
@@ -22,7 +22,7 @@ def bench(tmp_path):
 
 
 def create(bench: Bench, sets: list[int], words: tuple[str, ...] = ("cp-min-size",), **more: object) -> int:
-    return batches.create(bench.engine, batches.Plan(sets, configurations(list(words)), 3.0, 2048, **more))
+    return creation.create(bench.engine, creation.Plan(sets, configurations(list(words)), 3.0, 2048, **more))
 
 
 def order(bench: Bench, batch: int) -> list[int]:
@@ -64,7 +64,7 @@ def test_adding_takes_only_what_is_new_and_reopens(bench):
     with writing(bench.engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.DONE))
 
-    assert batches.add_configurations(bench.engine, batch, configurations(["cp-min-size", "cp-sat"])) == 1
+    assert transitions.add_configurations(bench.engine, batch, configurations(["cp-min-size", "cp-sat"])) == 1
     assert [a.configuration for a in progress(bench.engine, batch).configurations] == ["cp-min-size", "cp-sat"]
     assert not is_over(bench.engine, batch)
 
@@ -76,10 +76,10 @@ def test_cancel_and_resume(bench):
         connection.execute(update(Shard).where(Shard.id == first.id).values(position=first.stop, state=ShardState.DONE))
     left = 3 - first.stop
 
-    assert batches.cancel(bench.engine, batch) == left
-    assert batches.cancel(bench.engine, batch) == 0
+    assert transitions.cancel(bench.engine, batch) == left
+    assert transitions.cancel(bench.engine, batch) == 0
     assert is_over(bench.engine, batch)
-    assert batches.resume(bench.engine, batch, alone=False) == left
+    assert transitions.resume(bench.engine, batch, alone=False) == left
     assert {s.state for s in shards(bench, batch)} <= {ShardState.WAITING, ShardState.DONE}
 
 
@@ -88,9 +88,9 @@ def test_resume_alone_takes_leases_and_messages_of_a_dead_process(bench):
     with writing(bench.engine) as connection:
         connection.execute(update(Shard).values(state=ShardState.LEASED, lease_token="gone"))
 
-    assert batches.resume(bench.engine, batch, alone=False) == 3
+    assert transitions.resume(bench.engine, batch, alone=False) == 3
     assert {s.state for s in shards(bench, batch)} == {ShardState.LEASED}
-    assert batches.resume(bench.engine, batch, alone=True) == 3
+    assert transitions.resume(bench.engine, batch, alone=True) == 3
     assert {(s.state, s.lease_token) for s in shards(bench, batch)} == {(ShardState.WAITING, None)}
 
 
@@ -98,16 +98,16 @@ def test_batches_are_found_by_number_name_and_start_of_a_name(bench):
     one = bench.set("a", [1])
     numbers = [create(bench, [one], name=name) for name in ("try", "try again", "other", None)]
 
-    found = [batches.find_batch(bench.engine, word) for word in (str(numbers[0]), "try", "try a", "o", None)]
+    found = [lookup.find_batch(bench.engine, word) for word in (str(numbers[0]), "try", "try a", "o", None)]
     assert found == [numbers[0], numbers[0], numbers[1], numbers[2], numbers[3]]
     for word, said in (
-        ("tr", "could be try, try again"),
+        ("tr", "matches 2 batches: try, try again"),
         ("x", "no batch 'x'"),
         ("9" * 30, "no batch"),
         ("%", "no batch"),
     ):
         with pytest.raises(LookupFailed, match=said):
-            batches.find_batch(bench.engine, word)
+            lookup.find_batch(bench.engine, word)
 
 
 @pytest.mark.parametrize("name", ["taken", "12", "", "  ", "x" * 201, "a\nb", "\x1b[31mred", "\u202eback"])
@@ -115,7 +115,7 @@ def test_names_that_cannot_be_given(bench, name):
     create(bench, [bench.set("a", [1])], name="taken")
 
     with pytest.raises(InputError):
-        batches.require_free(bench.engine, name)
+        lookup.require_free(bench.engine, name)
 
 
 def test_show_without_a_solution_and_what_it_does_not_find(bench):

@@ -124,7 +124,7 @@ class TestSources:
         assert "there is no file" in str(caught.value)
 
     def test_a_folder_is_told(self, tmp_path):
-        with pytest.raises(InputError, match="is a folder; name a puzzle file in it"):
+        with pytest.raises(InputError, match="is a folder, expected a puzzle file; name a file in it"):
             find_source(str(tmp_path))
 
     def test_a_name_that_is_no_text_can_be_shown_and_stored(self, tmp_path, engine):
@@ -195,7 +195,7 @@ class TestKinds:
 
     def test_a_puzzle_of_another_kind_than_its_file_is_refused(self, file):
         latin = json.dumps({"kind": "latin", "puzzle": "." * 81})
-        with pytest.raises(FileError, match=r"some.txt:2: a puzzle of kind 'latin', expected 'sudoku'"):
+        with pytest.raises(FileError, match=r"some.txt:2: found kind 'latin', expected 'sudoku'"):
             loaded(file(f'{{"puzzle": "{P}"}}\n{latin}'))
 
         assert loaded(file(latin)).kind == "latin"
@@ -210,13 +210,15 @@ class TestKinds:
         assert [row[0] for row in loaded(file(text), kind="latin").rows] == [text]
 
     def test_an_unknown_kind_is_told_with_those_there_are(self, file):
-        with pytest.raises(FileError, match=r"some.txt:2: no kind of puzzle is called 'go'; there are: sudoku, killer"):
+        with pytest.raises(FileError, match=r"some.txt:2: found the kind 'go', expected one of sudoku, killer"):
             loaded(file(f"# mine\n# kind: go\n{P}"))
         with pytest.raises(InputError, match="unknown kind of puzzle 'go'"):
             loaded(file(P), kind="go")
 
     def test_a_user_who_contradicts_the_file_is_told(self, file):
-        with pytest.raises(FileError, match=r"some.txt:1: the file holds killer, and --kind says sudoku"):
+        with pytest.raises(
+            FileError, match=r"some.txt:1: the file declares the kind killer, but --kind is sudoku; remove --kind"
+        ):
             loaded(file(KILLER), kind="sudoku")
 
     def test_a_fault_in_a_cage_is_told_with_its_line(self, file):
@@ -224,13 +226,13 @@ class TestKinds:
 
         assert faults(file(content)) == [
             "some.txt:2: cage 1: cell [0, 9] is outside the 9×9 grid, expected rows and columns from 0 to 8",
-            "some.txt:3:13: this is no JSON: Expecting value",
+            "some.txt:3:13: invalid JSON: Expecting value",
         ]
 
     def test_a_puzzle_of_another_kind_is_a_fault(self, file):
         other = KILLER.replace('"id"', '"kind": "kakuro", "id"')
 
-        assert faults(file(f"{KILLER}\n{other}")) == ["some.txt:2: a puzzle of kind 'kakuro', expected 'killer'"]
+        assert faults(file(f"{KILLER}\n{other}")) == ["some.txt:2: found kind 'kakuro', expected 'killer'"]
 
 
 class TestText:
@@ -262,18 +264,18 @@ class TestText:
 
     @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", "\ufeff", "  \t\n"])
     def test_a_file_without_puzzles_is_told(self, file, content):
-        with pytest.raises(InputError, match=r"some.txt holds no puzzle$"):
+        with pytest.raises(InputError, match=r"some.txt contains no puzzle, expected at least one$"):
             loaded(file(content))
 
     @pytest.mark.parametrize(
         ("content", "expected"),
         [
-            (f"{P}\r\n{Q} caf".encode() + b"\xe9\n", "some.txt:2:86: byte 0xe9 where UTF-8 text was expected"),
-            (b"\xef\xbb\xbf\xff", "some.txt:1:1: byte 0xff where UTF-8 text was expected"),
-            ("größer".encode() + b"\xff", "some.txt:1:7: byte 0xff where UTF-8 text was expected"),
-            (f"{P}\n".encode("utf-16"), "some.txt:1:1: byte 0xff where UTF-8 text was expected"),
-            (b"\x89PNG\r\n\x1a\n", "some.txt:1:1: byte 0x89 where UTF-8 text was expected"),
-            (f"{P}\r\n{Q[:40]}\0{Q[41:]}\n", "some.txt:2:41: a NUL character where text was expected"),
+            (f"{P}\r\n{Q} caf".encode() + b"\xe9\n", "some.txt:2:86: found byte 0xe9, expected UTF-8 text"),
+            (b"\xef\xbb\xbf\xff", "some.txt:1:1: found byte 0xff, expected UTF-8 text"),
+            ("größer".encode() + b"\xff", "some.txt:1:7: found byte 0xff, expected UTF-8 text"),
+            (f"{P}\n".encode("utf-16"), "some.txt:1:1: found byte 0xff, expected UTF-8 text"),
+            (b"\x89PNG\r\n\x1a\n", "some.txt:1:1: found byte 0x89, expected UTF-8 text"),
+            (f"{P}\r\n{Q[:40]}\0{Q[41:]}\n", "some.txt:2:41: found a NUL character, expected text"),
         ],
         ids=["latin-1", "behind a BOM", "behind letters", "UTF-16", "a picture", "NUL"],
     )
@@ -299,7 +301,7 @@ class TestFaults:
             ("2x3:" + "." * 35 + "7", "2:40: found '7', expected 1-6 or a blank (. * _ - or 0)"),
             ("." * 36, "2: found 36 characters, expected a box shape in front of a 6×6 grid (2x3: or 3x2:)"),
             ("quizzes,solutions", "2: found 7 characters, expected 81 (or 16, 256, 625, 1296)"),
-            (";", "2:1: found ';' where a puzzle was expected"),
+            (";", "2:1: found ';', expected a puzzle"),
         ],
     )
     def test_a_fault_names_line_and_column_what_was_found_and_what_was_expected(self, file, line, expected):
@@ -347,7 +349,7 @@ class TestFaults:
 
         with pytest.raises(InputError, match="unknown kind of puzzle 'chess'"):
             load(source, "chess", None, skip_invalid=False)
-        with pytest.raises(InputError, match="no format is called 'pdf'"):
+        with pytest.raises(InputError, match="found the format 'pdf'"):
             load(source, "sudoku", "pdf", skip_invalid=False)
 
 
@@ -393,17 +395,17 @@ class TestSets:
 
     def test_chunks_fit_together_whether_puzzles_are_new_known_or_repeated(self, file, engine, monkeypatch):
         monkeypatch.setattr(loading, "CHUNK", 3)
-        monkeypatch.setattr(loading, "AT_ONCE", 2)
-        monkeypatch.setattr(loading, "LOOKED_UP", 1)
+        monkeypatch.setattr(loading, "ROWS_PER_STATEMENT", 2)
+        monkeypatch.setattr(loading, "PUZZLES_PER_QUERY", 1)
         wanted = [f"{'.' * at}1{'.' * (80 - at)}" for at in (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5)]
         store_set(engine, loaded(file("\n".join(wanted[4:7]), "before.txt")))
-        noticed: list[tuple[int, int]] = []
+        reported: list[tuple[int, int]] = []
 
-        set_id = store_set(engine, loaded(file("\n".join(wanted))), lambda *done: noticed.append(done))
+        set_id = store_set(engine, loaded(file("\n".join(wanted))), lambda *done: reported.append(done))
 
         assert [text for _, text, _, _ in entries(engine, set_id)] == wanted
         assert [position for position, _, _, _ in entries(engine, set_id)] == list(range(11))
-        assert noticed == [(3, 11), (6, 11), (9, 11), (11, 11)]
+        assert reported == [(3, 11), (6, 11), (9, 11), (11, 11)]
         assert count(engine, StoredPuzzle) == len(set(wanted))
 
     def test_a_set_is_not_ready_before_its_last_chunk_is_in(self, file, engine, monkeypatch):

@@ -15,10 +15,9 @@ from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.cli.findings import findings
 from cagematch.scheduler.reports import REPORTS, comparison
-from cagematch.scheduler.reports.puzzles.drawing import beside, differing, in_words
+from cagematch.scheduler.reports.puzzles.drawing import differing, side_by_side, summarised
 from cagematch.scheduler.reports.scope import scope
-from cagematch.scheduler.reports.sizes import made as size_of
-from cagematch.scheduler.reports.sizes import words
+from cagematch.scheduler.reports.sizes import as_text, parse
 from cagematch.scheduler.reports.table import Table, chosen
 
 FULL, SWAPPED, OTHER = "1234341221434321", "2134341212434321", "4321214334121234"
@@ -207,7 +206,7 @@ def test_batches_of_different_tasks_have_separate_tables(bench):
     assert [t.title for t in bench.tables(one, other)] == ["hard  1 puzzle", "hard  1 puzzle, task unique"]
     assert "TASKS DIFFER: solve or unique" in bench.covered(one, other)[0]
     assert "task unique;" in bench.covered()[0]
-    assert any(f"batch {one} left out: another task (solve)" in line for line in bench.covered())
+    assert any(f"batch {one} excluded: different task (solve)" in line for line in bench.covered())
 
 
 def test_a_table_of_another_task_is_refused(bench):
@@ -239,21 +238,21 @@ def test_model_sizes_that_differ_are_shown_as_a_range(bench):
 def test_a_model_size_as_text_groups_roles_by_type():
     counts = '{"A row": 9, "A box": 9, "exactly one cage": 1234}'
 
-    text = words([size_of(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
+    text = as_text([parse(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
 
     assert text == "81 integer, 4 Boolean; 18 A (9 row, 9 box), 1,234 exactly one (cage)"
 
 
 @pytest.mark.parametrize("width", [80, 20])
 def test_two_solutions_are_drawn_next_to_each_other_where_they_fit(width):
-    lines = beside("sudoku", FULL, (FULL, SWAPPED), width)
+    lines = side_by_side("sudoku", FULL, (FULL, SWAPPED), width)
 
     assert max(len(line.plain) for line in lines) <= width
     assert len(lines) == (7 if width == 80 else 14)
     marked = [line.plain[span.start] for line in lines for span in line.spans if "reverse" in str(span.style)]
     assert sorted(marked) == sorted("12212112")
     cells = differing("sudoku", FULL, FULL, SWAPPED)
-    assert in_words(cells) == "4 cells differ: r1c1 1/2, r1c2 2/1, r3c1 2/1, r3c2 1/2"
+    assert summarised(cells) == "4 cells differ: r1c1 1/2, r1c2 2/1, r3c1 2/1, r3c2 1/2"
     Console(file=io.StringIO(), width=width).print(*lines)
 
 

@@ -1,4 +1,4 @@
-"""How fast a batch goes, in words, and which bars a small terminal shows."""
+"""The rate of a batch as text, and the bars on a small terminal."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from rich.console import Console
 from cagematch.models import BatchState
 from cagematch.problems.outcome import Word
 from cagematch.scheduler.live import watch as watching
-from cagematch.scheduler.live.progress import Advance, Progress
+from cagematch.scheduler.live.progress import ConfigurationProgress as One
+from cagematch.scheduler.live.progress import Progress
 from cagematch.scheduler.live.watch import Pace, _bars, _lines, _shown, conclusion, duration, pause_s, per_second
 
 
-def state(*advances: Advance, over: BatchState = BatchState.ACTIVE) -> Progress:
-    return Progress(7, None, ["hard"], over, list(advances))
+def state(*configurations: One, over: BatchState = BatchState.ACTIVE) -> Progress:
+    return Progress(7, None, ["hard"], over, list(configurations))
 
 
 def test_pace_waits_until_the_first_run_and_then_tells_rate_and_rest():
     pace = Pace()
 
     pace.note(0.0, 0)
-    assert pace.told(100) == "waiting"
+    assert pace.text(100) == "waiting"
     pace.note(2.0, 10)
-    assert pace.told(100) == "5.0/s, 18 s left"
+    assert pace.text(100) == "5.0/s, 18 s left"
     pace.note(3.0, 100)
-    assert pace.told(100) == "done"
+    assert pace.text(100) == "done"
 
 
 def test_pace_is_that_of_the_last_half_minute():
@@ -42,7 +43,7 @@ def test_pace_of_slow_runs_does_not_fall_back_to_waiting():
     for second in range(60):
         pace.note(float(second), 1 if second >= 10 else 0)
 
-    assert pace.told(11) == "0.02/s, 9 min 50 s left"
+    assert pace.text(11) == "0.02/s, 9 min 50 s left"
 
 
 def test_a_resumed_batch_does_not_count_what_was_there():
@@ -50,7 +51,7 @@ def test_a_resumed_batch_does_not_count_what_was_there():
     pace.note(0.0, 90)
     pace.note(10.0, 91)
 
-    assert pace.told(100) == "0.10/s, 1 min 30 s left"
+    assert pace.text(100) == "0.10/s, 1 min 30 s left"
 
 
 def test_durations_and_rates_in_words():
@@ -66,9 +67,12 @@ def test_durations_and_rates_in_words():
 
 
 def test_a_small_terminal_shows_the_sum_and_what_is_under_way():
-    rows = [Advance(f"done-{n}", 5, 5) for n in range(5)] + [Advance("begun", 2, 5), Advance("later", 0, 5)]
+    rows = [One(f"done-{n}", 5, 5) for n in range(5)] + [
+        One("begun", 2, 5),
+        One("later", 0, 5),
+    ]
 
-    shown = _shown([*rows, Advance("all", 27, 35)], 4)
+    shown = _shown([*rows, One("all", 27, 35)], 4)
 
     assert shown == {"all", "begun", "later"}
 
@@ -78,7 +82,7 @@ def test_more_configurations_than_rows_are_counted():
     console = Console(file=out, width=80, height=10, force_terminal=True)
     names = [f"solver-{n:02}" for n in range(30)]
 
-    _bars(iter([state(*(Advance(name, 0, 2) for name in names), over=BatchState.CANCELLED)]), console)
+    _bars(iter([state(*(One(name, 0, 2) for name in names), over=BatchState.CANCELLED)]), console)
 
     assert "… and 24 more" in out.getvalue()
     assert "0/60" in out.getvalue()
@@ -96,7 +100,7 @@ def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
             return False
         if not waits:
             sleep(0.3)
-        return state(Advance("a", 0, 1), over=BatchState.DONE if waits else BatchState.ACTIVE)
+        return state(One("a", 0, 1), over=BatchState.DONE if waits else BatchState.ACTIVE)
 
     waits, sleep = [], watching.time.sleep
     monkeypatch.setattr(watching, "pause_s", lambda every_s, took_s: waits.append(took_s) or every_s)
@@ -111,8 +115,12 @@ def test_bars_show_count_rate_and_rest(width):
     out = io.StringIO()
     console = Console(file=out, width=width, height=20, force_terminal=True)
     states = [
-        state(Advance("[red]", 0, 4), Advance("b", 0, 4)),
-        state(Advance("[red]", 4, 4, {Word.SOLVED: 4}), Advance("b", 4, 4, {Word.WRONG: 4}), over=BatchState.DONE),
+        state(One("[red]", 0, 4), One("b", 0, 4)),
+        state(
+            One("[red]", 4, 4, {Word.SOLVED: 4}),
+            One("b", 4, 4, {Word.WRONG: 4}),
+            over=BatchState.DONE,
+        ),
     ]
 
     end = _bars(iter(states), console)
@@ -127,21 +135,33 @@ def test_bars_show_count_rate_and_rest(width):
 def test_lines_are_few():
     out = io.StringIO()
 
-    _lines(iter([state(Advance("a", 0, 4)), state(Advance("a", 1, 4)), state(over=BatchState.DONE)]), Console(file=out))
+    _lines(
+        iter(
+            [
+                state(One("a", 0, 4)),
+                state(One("a", 1, 4)),
+                state(over=BatchState.DONE),
+            ]
+        ),
+        Console(file=out),
+    )
 
     assert out.getvalue() == ""
 
 
 def test_conclusion_names_what_came_and_fails_when_something_was_wrong():
-    good = state(Advance("a", 3, 3, {Word.SOLVED: 2, Word.TIMEOUT: 1}), over=BatchState.DONE)
-    bad = state(Advance("a", 1, 3, {Word.ERROR: 1}), over=BatchState.CANCELLED)
+    good = state(One("a", 3, 3, {Word.SOLVED: 2, Word.TIMEOUT: 1}), over=BatchState.DONE)
+    bad = state(One("a", 1, 3, {Word.ERROR: 1}), over=BatchState.CANCELLED)
 
     assert conclusion(good) == (
-        "batch 7 done: 3 of 3 runs (1 timeout, 2 solved); `scheduler report 7` compares them",
+        "batch 7 done: 3 of 3 runs (1 timeout, 2 solved); compare them with `scheduler report 7`",
         False,
     )
-    assert conclusion(bad) == ("batch 7 cancelled at 1 of 3 runs (1 error); `scheduler report 7` compares them", True)
-    assert conclusion(state(Advance("a", 0, 3), over=BatchState.CANCELLED)) == (
+    assert conclusion(bad) == (
+        "batch 7 cancelled at 1 of 3 runs (1 error); compare them with `scheduler report 7`",
+        True,
+    )
+    assert conclusion(state(One("a", 0, 3), over=BatchState.CANCELLED)) == (
         "batch 7 cancelled at 0 of 3 runs",
         False,
     )

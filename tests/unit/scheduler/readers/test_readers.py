@@ -100,7 +100,7 @@ class TestLines:
 
         assert isinstance(fault, Misread)
         assert (fault.line, fault.column) == (2, len(line) - len(line.lstrip()) + 1)
-        assert fault.message == f"found {line.strip()!r} where a puzzle was expected"
+        assert fault.message == f"found {line.strip()!r}, expected a puzzle"
 
     @pytest.mark.parametrize("blank", [".", "0", "*", "_", "-"])
     def test_any_blank_fills_a_line(self, blank):
@@ -201,7 +201,7 @@ class TestGrids:
         [
             ([*ROWS[:4], ROWS[4] + ".", *ROWS[5:]], (5, 10, "10 cells, expected 9 as in line 1")),
             ([*ROWS[:4], ROWS[4][:8], *ROWS[5:]], (5, None, "8 cells, expected 9 as in line 1")),
-            (ROWS[:8], (1, None, "a grid 9 cells wide has 8 rows, expected 9")),
+            (ROWS[:8], (1, None, "8 rows in a grid 9 cells wide, expected 9")),
         ],
         ids=["long row", "short row", "too few rows"],
     )
@@ -221,20 +221,20 @@ class TestGrids:
     def test_an_unfinished_grid_ends_where_something_else_begins(self, between):
         fault, entry = read("\n".join([*ROWS[:7], between, *ROWS]))
 
-        assert fault.message == "a grid 9 cells wide has 7 rows, expected 9"
+        assert fault.message == "7 rows in a grid 9 cells wide, expected 9"
         assert entry.text.endswith(P)
 
     def test_a_heading_is_told_and_the_grid_below_it_read(self):
         found = read("\n".join(["Grid 01", *ROWS, "Grid 02", *ROWS]), "grid")
 
         assert [type(one) for one in found] == [Misread, PuzzleEntry, Misread, PuzzleEntry]
-        assert found[0].message == "found 'Grid 01', expected a row of a grid (labels start with #)"
+        assert found[0].message == "found 'Grid 01', expected a row of a grid; start labels with #"
 
     @pytest.mark.parametrize("width", [1, 5, 7, 11, 40])
     def test_a_width_that_no_grid_has_is_told(self, width):
         fault = next(grid.read(["." * width] * width))
 
-        assert fault.message == f"{width} cells in a grid's first row, expected 9 (or 4, 6, 16, 25 …)"
+        assert fault.message == f"{width} cells in the first row of a grid, expected 9 (or 4, 6, 16, 25 …)"
 
     def test_rows_of_16_are_told_from_small_puzzles_by_their_values(self):
         case = next(case for case in cases("large") if len(case.puzzle) == 256)

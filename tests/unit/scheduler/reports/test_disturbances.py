@@ -40,12 +40,9 @@ def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
 @pytest.mark.parametrize(
     ("strain", "expected"),
     [
-        ({"steal": 0.124}, "other virtual machines took up to 12 % of the processors' time"),
-        (
-            {"pressure": 0.6},
-            "solves had to share cores with other programs: something waited for one for up to 60 % of the time",
-        ),
-        ({"oversubscribed": True, "load": 7.06}, "the cores were oversubscribed: up to 7.1 programs shared 2 cores"),
+        ({"steal": 0.124}, "CPU steal: other virtual machines took up to 12 % of the CPU time"),
+        ({"pressure": 0.6}, "CPU contention: up to 60 % of the time"),
+        ({"oversubscribed": True, "load": 7.06}, "oversubscribed cores: load up to 7.1 on 2 cores"),
         ({"reference_s": 0.0036}, "a was up to 20 % slower than at its best"),
     ],
 )
@@ -54,7 +51,7 @@ def test_a_disturbance_is_told_with_the_runs_that_it_concerns(engine: Engine, st
     shift(engine, 2)
     shift(engine, 3, configuration=2, **strain)
 
-    assert told(engine) == [f"warning: {expected}, while 4 runs took place: of cbc, scip"]
+    assert told(engine) == [f"warning: {expected}, 4 runs affected (cbc, scip)"]
 
 
 def test_a_host_is_measured_by_its_own_best(engine: Engine):
@@ -62,12 +59,12 @@ def test_a_host_is_measured_by_its_own_best(engine: Engine):
     shift(engine, 2, worker=2, configuration=2, reference_s=0.0034)
     shift(engine, 3, worker=2)
 
-    assert told(engine) == ["warning: b was up to 13 % slower than at its best, while 2 runs took place: of cbc"]
+    assert told(engine) == ["warning: b was up to 13 % slower than at its best, 2 runs affected (cbc)"]
 
 
 def test_a_host_s_best_is_no_lucky_moment(engine: Engine):
     """It is what a tenth of its shifts are below."""
-    shift(engine, 1, looks=(0.0025, None), reference_s=0.0032)
+    shift(engine, 1, probes=(0.0025, None), reference_s=0.0032)
     row: dict[str, Any] = QUIET | {"batch_id": 1, "worker_id": 1, "began_at": 0.0}
     with writing(engine) as connection:
         connection.execute(insert(Shift), [row | {"id": at} for at in range(10, 18)])
@@ -76,45 +73,44 @@ def test_a_host_s_best_is_no_lucky_moment(engine: Engine):
 
     with writing(engine) as connection:
         connection.execute(insert(Shift).values(row | {"id": 31, "reference_s": 0.0022}))
-    assert told(engine) == ["warning: a was up to 45 % slower than at its best, while 2 runs took place: of scip"]
+    assert told(engine) == ["warning: a was up to 45 % slower than at its best, 2 runs affected (scip)"]
 
 
 def left(engine: Engine) -> list[Any]:
     """The puzzles of the runs that are left."""
     with reading(engine) as connection:
-        calm = undisturbed(connection, Scope((1,), newest=False))
-        return list(connection.scalars(over(select(Run.puzzle_id), calm).order_by(Run.puzzle_id)))
+        undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
+        return list(connection.scalars(over(select(Run.puzzle_id), undisturbed_runs).order_by(Run.puzzle_id)))
 
 
 def test_a_run_whose_core_others_used_is_told_and_left_out_alone(engine: Engine):
-    shift(engine, 1, looks=(0.0037, 0.0062), wall_s=0.2)
-    shift(engine, 2, configuration=2, looks=(0.003, 0.0037))
+    shift(engine, 1, probes=(0.0037, 0.0062), wall_s=0.2)
+    shift(engine, 2, configuration=2, probes=(0.003, 0.0037))
     shift(engine, 3)
-    shift(engine, 4, worker=2, looks=(None, 0.0058), reference_s=0.005)
+    shift(engine, 4, worker=2, probes=(None, 0.0058), reference_s=0.005)
 
     (line,) = told(engine)
-    assert line.startswith("warning: cores of a were at work for others too, such as another virtual machine ")
-    assert line.endswith(", for up to 5 % of the time, while 1 run took place: of scip")
+    assert line == "warning: other tenants used the cores of a: up to 5 % of the time, 1 run affected (scip)"
     assert left(engine) == [2, 3, 4, 5, 6, 7, 8]
 
 
 def test_where_others_used_the_cores_often_every_run_around_is_doubted(engine: Engine):
-    shift(engine, 1, looks=(0.003, 0.0062), began_at=1000.0, seconds=4.0)
-    shift(engine, 2, configuration=2, looks=(None, 0.003), began_at=1005.0, seconds=4.0)
-    shift(engine, 3, looks=(None, None), began_at=1005.0, seconds=4.0)
+    shift(engine, 1, probes=(0.003, 0.0062), began_at=1000.0, seconds=4.0)
+    shift(engine, 2, configuration=2, probes=(None, 0.003), began_at=1005.0, seconds=4.0)
+    shift(engine, 3, probes=(None, None), began_at=1005.0, seconds=4.0)
     shift(engine, 4, began_at=1050.0)
 
     (line,) = told(engine)
-    assert line.endswith(", for up to 33 % of the time, while 6 runs took place: of cbc, scip")
+    assert line.endswith(": up to 33 % of the time, 6 runs affected (cbc, scip)")
     assert left(engine) == [7, 8]
 
 
 def test_runs_that_took_no_time_are_no_share_of_it(engine: Engine):
     shift(engine, 1, wall_s=0.0)
-    shift(engine, 2, wall_s=0.0, looks=(0.003, 0.0062), began_at=1000.0)
+    shift(engine, 2, wall_s=0.0, probes=(0.003, 0.0062), began_at=1000.0)
 
     (line,) = told(engine)
-    assert line.endswith(", for up to 1 % of the time, while 1 run took place: of scip")
+    assert line.endswith(": up to 1 % of the time, 1 run affected (scip)")
 
 
 def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: Engine):
@@ -132,7 +128,7 @@ def test_waiting_that_the_solves_had_no_part_in_disturbs_none(engine: Engine, st
     shift(engine, 2, cpu_s=1.5, threads=2, cores="0,1", **strain)
     shift(engine, 3, cpu_s=None, **strain)
 
-    assert [line.partition(", while ")[2] for line in told(engine)] == ["4 runs took place: of scip"]
+    assert [line.rpartition(", ")[2] for line in told(engine)] == ["4 runs affected (scip)"]
 
 
 def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: Engine):
@@ -156,12 +152,12 @@ def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
     shift(engine, 2)
 
     with reading(engine) as connection:
-        calm = undisturbed(connection, Scope((1,), newest=False))
-        kept = connection.scalars(over(select(Run.shift_id), calm)).all()
+        undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
+        kept = connection.scalars(over(select(Run.shift_id), undisturbed_runs)).all()
 
     assert kept == [2, 2]
-    assert covered(engine, Scope((1,), newest=False))[-1] == "note: --exclude-disturbed leaves these runs out"
-    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out"
+    assert covered(engine, Scope((1,), newest=False))[-1] == "note: exclude these runs with --exclude-disturbed"
+    assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded"
 
 
 def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: Engine):
@@ -169,9 +165,9 @@ def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: 
     shift(engine, 2, configuration=2, steal=0.5)
 
     with reading(engine) as connection:
-        calm = undisturbed(connection, Scope((1,), newest=False))
+        undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
 
-    assert covered(engine, calm)[-1] == "note: 2 runs that something disturbed are left out; no run is left of cbc"
+    assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded; no runs left of cbc"
 
 
 def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
@@ -179,9 +175,9 @@ def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
     shift(engine, 2)
     with writing(engine) as connection:
         connection.execute(update(Run).where(Run.shift_id == 2).values(shift_id=None))
-        calm = undisturbed(connection, Scope((1,), newest=False))
+        undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
 
-        assert connection.scalars(over(select(Run.shift_id), calm)).all() == [None, None]
+        assert connection.scalars(over(select(Run.shift_id), undisturbed_runs)).all() == [None, None]
 
 
 def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
@@ -195,7 +191,7 @@ def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
     unlike = covered(engine, Scope((1,), newest=False))
 
     assert not any("differ" in line for line in alike)
-    assert "warning: hosts differ, so that times of one are no measure of another: cbc on b; scip on a, b" in unlike
+    assert "warning: the hosts differ, so times are not comparable: cbc on b; scip on a, b" in unlike
 
 
 def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
@@ -212,14 +208,14 @@ def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
         "host a: Z80, 2 cores, 64 MiB",
         "host a: Z80, 1 cores, 62 MiB",
     ]
-    assert lines(memory_mib=32)[2].endswith(" no measure of another: scip on a (32 MiB), a (64 MiB)")
-    assert lines(hypervisor=False)[1].endswith(" no measure of another: scip on a, a (no virtual machine)")
-    assert lines(cores=4)[2].endswith(" no measure of another: scip on a (2 cores), a (4 cores)")
+    assert lines(memory_mib=32)[2].endswith(" not comparable: scip on a (32 MiB), a (64 MiB)")
+    assert lines(hypervisor=False)[1].endswith(" not comparable: scip on a, a (no virtual machine)")
+    assert lines(cores=4)[2].endswith(" not comparable: scip on a (2 cores), a (4 cores)")
 
 
 def test_how_memory_was_limited_is_told(engine: Engine):
     shift(engine, 1)
-    for way, expected in (("cgroup v2", "cgroup v2"), ("watch", "looks every 10 ms")):
+    for way, expected in (("cgroup v2", "cgroup v2"), ("watch", "sampling every 10 ms")):
         with writing(engine) as connection:
             connection.execute(update(Host).values(facts=HERE | {"memory_limit": way}))
         assert f"host a: Z80, 2 cores, 64 MiB; memory limited by {expected}" in covered(

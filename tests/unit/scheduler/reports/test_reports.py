@@ -1,4 +1,4 @@
-"""The comparison on runs made by hand, in a real database."""
+"""The comparison of runs in a real database."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_other_limits_are_another_comparison(bench):
     bench.runs(short, "scip", {1: (SOLVED, 7)})
 
     assert list(rows(bench.tables()[0])) == ["scip"]
-    note = f"note: batch {long} left out: other limits (60 s, 2 GiB); `scheduler report {long}` shows it"
+    note = f"note: batch {long} excluded: different limits (60 s, 2 GiB); report it with `scheduler report {long}`"
     assert note in bench.covered()
     assert note not in bench.covered(short)
     assert "LIMITS DIFFER" in bench.covered(long, short)[0]
@@ -131,7 +131,7 @@ def test_runs_that_failed_are_named_with_their_reason(bench):
         connection.execute(update(Run).where(Run.stop == "error").values(detail="MODEL_INVALID\nat length"))
 
     named = [f"run {row['run']}: cp-sat: " for row in bench.exported()]
-    assert failed_runs(bench.engine, batch, 5) == [named[1] + "MODEL_INVALID", named[2] + "a wrong solution"]
+    assert failed_runs(bench.engine, batch, 5) == [named[1] + "MODEL_INVALID", named[2] + "wrong solution"]
     assert failed_runs(bench.engine, batch, 1) == [named[1] + "MODEL_INVALID"]
 
 
@@ -170,7 +170,7 @@ def test_as_many_puzzles_are_not_the_same_puzzles(bench):
     assert [(row["note"], row["ratio"]) for row in table.rows] == [("2 of 3", None)] * 2
 
 
-def calm(bench: Bench, runs: dict[str, dict[int, float]], slow: dict[str, list[int]]) -> Table:
+def undisturbed(bench: Bench, runs: dict[str, dict[int, float]], slow: dict[str, list[int]]) -> Table:
     """The comparison of runs, milliseconds by puzzle, without those that were slow beside the reference."""
     batch = bench.batch([bench.set("hard", sorted(set().union(*runs.values())))])
     for name, times in runs.items():
@@ -189,28 +189,28 @@ FIVE, TEN = {1: 1, 2: 5, 3: 5, 4: 5}, {1: 1, 2: 10, 3: 10, 4: 10}
 
 
 def test_what_disturbances_left_is_compared_by_the_puzzles_that_all_have(bench):
-    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cp-sat": [1], "scip": [2]})
+    table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cp-sat": [1], "scip": [2]})
 
-    assert table.about == "4 puzzles, x best by 2 of them"
+    assert table.about == "4 puzzles, ranked on 2 shared puzzles"
     assert told(table) == {"cbc": (4, 1.0, None), "cp-sat": (3, 1.0, None), "scip": (3, 2.0, None)}
 
 
 def test_who_lost_most_is_not_compared_and_takes_nothing_from_the_others(bench):
-    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cbc": [1, 2, 3], "scip": [1]})
+    table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cbc": [1, 2, 3], "scip": [1]})
 
-    assert table.about == "4 puzzles, x best by 3 of them"
+    assert table.about == "4 puzzles, ranked on 3 shared puzzles"
     assert told(table) == {"cp-sat": (4, 1.0, None), "scip": (3, 2.0, None), "cbc": (1, None, "1 of 4")}
 
 
 def test_where_hardly_a_puzzle_is_left_of_all_nothing_is_compared(bench):
-    table = calm(bench, {"cp-sat": FIVE, "scip": FIVE}, {"cp-sat": [1, 2], "scip": [3, 4]})
+    table = undisturbed(bench, {"cp-sat": FIVE, "scip": FIVE}, {"cp-sat": [1, 2], "scip": [3, 4]})
 
     assert table.about == "4 puzzles"
     assert told(table) == dict.fromkeys(("cp-sat", "scip"), (2, None, "2 of 4"))
 
 
 def test_halves_that_do_not_meet_keep_nobody_else_from_being_compared(bench):
-    table = calm(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE, "clp": FIVE}, {"cbc": [1, 2], "clp": [3, 4]})
+    table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE, "clp": FIVE}, {"cbc": [1, 2], "clp": [3, 4]})
 
     assert table.about == "4 puzzles"
     assert told(table) == {
@@ -222,9 +222,9 @@ def test_halves_that_do_not_meet_keep_nobody_else_from_being_compared(bench):
 
 
 def test_what_was_never_run_is_not_lost_to_a_disturbance(bench):
-    table = calm(bench, {"cp-sat": FIVE, "scip": {1: 1, 2: 10, 3: 10}}, {"cp-sat": [1]})
+    table = undisturbed(bench, {"cp-sat": FIVE, "scip": {1: 1, 2: 10, 3: 10}}, {"cp-sat": [1]})
 
-    assert table.about == "4 puzzles, x best by 3 of them"
+    assert table.about == "4 puzzles, ranked on 3 shared puzzles"
     assert told(table) == {"cp-sat": (3, 1.0, None), "scip": (3, None, "3 of 4")}
 
 
@@ -256,9 +256,9 @@ def test_coverage_tells_of_batches_hosts_and_what_is_missing(bench):
 
     told = bench.covered()
 
-    assert told[0] == f"batch {batch} (try): all runs; 3 s and 2 GiB a run; seed 0"
+    assert told[0] == f"batch {batch} (try): all runs; 3 s and 2 GiB per run; seed 0"
     assert told[1] == "host bench: Abacus, 2 cores, 1,024 MiB"
-    assert told[2].startswith("note: not every run")
+    assert told[2].startswith("note: these batches have unfinished runs")
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 30])
@@ -298,7 +298,7 @@ def test_chosen_sorts_numbers_as_numbers_and_the_missing_last(bench):
     assert len(chosen(table, "set,solved", "set", "set=hard").rows) == 3
     assert not chosen(table, None, None, "set=easy").rows
     for words in ((None, None, "timeout"), (None, None, "timeout="), ("", None, None), (None, "", None)):
-        with pytest.raises(InputError, match=r"expected KEY=WORD|has no column ''; it has: set, configuration"):
+        with pytest.raises(InputError, match=r"expected KEY=WORD|found the column '', expected one of set"):
             chosen(table, *words)
 
 

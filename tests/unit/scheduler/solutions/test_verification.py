@@ -16,7 +16,14 @@ from cagematch.problems.errors import FileError, InputError
 from cagematch.problems.kinds import KINDS
 from cagematch.scheduler.readers.source import find_source
 from cagematch.scheduler.solutions.claims import Claims, load
-from cagematch.scheduler.solutions.verification import Judgement, Said, judgements, require_handled, summary, told
+from cagematch.scheduler.solutions.verification import (
+    Judgement,
+    Response,
+    description,
+    judgements,
+    require_handled,
+    summary,
+)
 from cagematch.workers.configurations import configuration
 
 P = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
@@ -104,10 +111,10 @@ class TestWords:
         [
             (S[:-1], "the solution has 80 characters, expected 81"),
             (S + "11", "the solution has 83 characters, expected 81"),
-            ("x" + S[1:], "r1c1 is 'x', not one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
-            (S[:80] + "0", "r9c9 is '0', not one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
-            (S[:9] + "." + S[10:], "r2c1 is '.', not one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
-            (S[:9] + "²" + S[10:], "r2c1 is '²', not one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+            ("x" + S[1:], "r1c1 is 'x', expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+            (S[:80] + "0", "r9c9 is '0', expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+            (S[:9] + "." + S[10:], "r2c1 is '.', expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+            (S[:9] + "²" + S[10:], "r2c1 is '²', expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
         ],
     )
     def test_what_gives_no_value_to_each_cell_is_told_first(self, reasons, solution, expected):
@@ -117,8 +124,8 @@ class TestWords:
         ("solution", "expected"),
         [
             ("1.5.8.6.3.7.2", "the solution ends before r8"),
-            ("1.5.8.6.3.7.2.4.4", "'1.5.8.6.3.7.2.4.4' has more values than the puzzle"),
-            ("1.5.8.6.3.7.2.x", "'1.5.8.6.3.7.2.x' is no solution of the kind queens"),
+            ("1.5.8.6.3.7.2.4.4", "'1.5.8.6.3.7.2.4.4' has more values than the puzzle, expected one per cell"),
+            ("1.5.8.6.3.7.2.x", "'1.5.8.6.3.7.2.x' is not a solution of the kind queens"),
             ("1.5.8.6.3.7.2.9", "r8 is 9, not one of 1, 2, 3, 4, 5, 6, 7, 8"),
         ],
     )
@@ -153,7 +160,7 @@ class TestClaims:
     def test_a_solution_is_read_wherever_it_stands(self, judged, content):
         (judgement,) = judged(content)
 
-        assert judgement.right, judgement.reasons
+        assert judgement.correct, judgement.reasons
 
     @pytest.mark.parametrize(
         "solution", [SMALL_S, ["1234", "3412", "2143", "4321"], [[1, 2, 3, 4], [3, 4, 1, 2], 2143, "4321"]]
@@ -161,14 +168,14 @@ class TestClaims:
     def test_an_object_may_be_the_puzzle_itself(self, judged, solution):
         (judgement,) = judged(json.dumps(CAGES | {"id": "one", "solution": solution}))
 
-        assert judgement.right, judgement.reasons
+        assert judgement.correct, judgement.reasons
         assert (judgement.claim.kind, judgement.claim.label) == ("killer", "one")
 
     def test_queens_may_be_told_as_a_list(self, judged):
         lists = ([2, 4, 1, 3], ["3", "1", "4", "2"], "2.4.1.3", [2, 1, 4, 3])
         lines = [json.dumps({"kind": "queens", "puzzle": "4", "solution": told}) for told in lists]
 
-        assert [judgement.right for judgement in judged("\n".join(lines))] == [True, True, True, False]
+        assert [judgement.correct for judgement in judged("\n".join(lines))] == [True, True, True, False]
 
     def test_values_above_nine_are_letters_of_either_size_or_numbers(self, judged):
         case = next(case for case in cases_of("sudoku") if len(case.puzzle) == 256)
@@ -176,7 +183,7 @@ class TestClaims:
         told = (case.solution, case.solution.lower(), numbers, list(map(str, numbers)))
         lines = [json.dumps({"puzzle": case.puzzle, "solution": solution}) for solution in told]
 
-        assert all(judgement.right for judgement in judged("\n".join(lines)))
+        assert all(judgement.correct for judgement in judged("\n".join(lines)))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_solution_of_the_test_data_is_right_and_none_is_when_two_values_change_places(self, judged, kind):
@@ -191,8 +198,8 @@ class TestClaims:
 
         told = [judged("\n".join(f"{puzzle}:1:{s}" for puzzle, s in some), kind) for some in (pairs, changed) if some]
 
-        assert all(judgement.right for judgement in (told[0] if told else []))
-        assert not any(judgement.right for judgement in (told[1] if told else []))
+        assert all(judgement.correct for judgement in (told[0] if told else []))
+        assert not any(judgement.correct for judgement in (told[1] if told else []))
 
     def test_puzzles_without_a_solution_are_counted(self, claims):
         found = claims(f"{P}\n{P} # a comment\n{P}:17\n{P}:2:\n11{P[2:]}:0\n{P} {S}\n")
@@ -217,10 +224,10 @@ class TestClaims:
         ]
 
     def test_a_solution_may_stand_behind_an_object_with_a_text(self, judged):
-        assert judged(json.dumps({"puzzle": P}) + f" {S}")[0].right
+        assert judged(json.dumps({"puzzle": P}) + f" {S}")[0].correct
 
     def test_blanks_of_any_kind_around_an_object_do_not_matter(self, judged):
-        assert judged("\u2003" + json.dumps({"puzzle": P, "solution": S}) + "\u00a0")[0].right
+        assert judged("\u2003" + json.dumps({"puzzle": P, "solution": S}) + "\u00a0")[0].correct
 
     @pytest.mark.parametrize(("task", "right"), [("repair", True), ("solve", False)])
     def test_a_repair_may_change_what_is_given_and_nothing_else_may(self, judged, task, right):
@@ -228,32 +235,32 @@ class TestClaims:
         line = json.dumps({"puzzle": P, "task": task, "solution": swapped})
 
         for content in (line, f"puzzle,task,solution\n{P},{task},{swapped}\n"):
-            assert [judgement.right for judgement in judged(content)] == [right]
-        assert not judged(line.replace(swapped, SHIFTED))[0].right
+            assert [judgement.correct for judgement in judged(content)] == [right]
+        assert not judged(line.replace(swapped, SHIFTED))[0].correct
 
     @pytest.mark.parametrize(
         ("content", "kind", "expected"),
         [
             (f"{P} {S}\n11{P[2:]} {S}", None, r"file:2:2: 1 appears twice in row 1"),
             (f"puzzle,solution\n{P[:80]},{S}", None, r"file:2: found 80 characters, expected 81"),
-            (f"puzzle,clues\n{P},30", None, "file:1: columns puzzle, clues, expected one called solution"),
-            (f"solution,puzzle\n{S}\n", None, "file:2: no puzzle among 1 cells, expected 2"),
-            (f'puzzle,solution\n{P},{S}\n"{P},{S}\n{P},{S}\n', None, "file:3: this is no row of a table"),
-            ('{"puzzle": 5, "solution": "1"}', None, 'file:1: "puzzle" is 5, expected a text'),
+            (f"puzzle,clues\n{P},30", None, "file:1: found the columns puzzle, clues, expected a column solution"),
+            (f"solution,puzzle\n{S}\n", None, "file:2: found 1 cells and no puzzle, expected 2"),
+            (f'puzzle,solution\n{P},{S}\n"{P},{S}\n{P},{S}\n', None, "file:3: invalid table row"),
+            ('{"puzzle": 5, "solution": "1"}', None, 'file:1: "puzzle" is 5, expected a string'),
             (
                 json.dumps({"puzzle": P, "solution": {"a": 1}}),
                 None,
-                'file:1: "solution" is {.*}, expected a text, rows',
+                'file:1: "solution" is {.*}, expected a string, rows',
             ),
-            (json.dumps({"puzzle": P, "solution": [1, None]}), None, "expected a text, rows or values"),
-            ('{"puzzle": "1", "solution"}', None, "file:1:27: this is no JSON"),
+            (json.dumps({"puzzle": P, "solution": [1, None]}), None, "expected a string, rows or values"),
+            ('{"puzzle": "1", "solution"}', None, "file:1:27: invalid JSON"),
             (json.dumps({"kind": "chess", "puzzle": P, "solution": S}), None, "unknown kind of puzzle 'chess'"),
             (
                 json.dumps({"kind": "queens", "puzzle": "1", "solution": "1"}),
                 "latin",
-                "of kind queens, and --kind says latin",
+                "of kind queens, but --kind is latin",
             ),
-            (f"# kind: queens\n{P} {S}", "sudoku", "of kind queens, and --kind says sudoku"),
+            (f"# kind: queens\n{P} {S}", "sudoku", "of kind queens, but --kind is sudoku"),
         ],
     )
     def test_a_faulty_file_is_refused_with_the_place(self, claims, content, kind, expected):
@@ -266,7 +273,7 @@ class TestClaims:
 
     @pytest.mark.parametrize("content", ["", "# nothing\n", f"{P}\n{P}:1\n", "puzzle,solution\n"])
     def test_a_file_without_any_solution_is_refused(self, claims, content):
-        with pytest.raises(InputError, match="holds no solution"):
+        with pytest.raises(InputError, match="no solution, expected"):
             claims(content)
 
 
@@ -279,21 +286,26 @@ class TestSolvers:
 
         found = judged(content, None, by)
 
-        assert [judgement.said for judgement in found] == [Said.ACCEPTS, Said.REFUSES, Said.NOT_ASKED, Said.NOT_ASKED]
+        assert [judgement.response for judgement in found] == [
+            Response.ACCEPTS,
+            Response.REJECTS,
+            Response.NOT_ASKED,
+            Response.NOT_ASKED,
+        ]
         assert [judgement.agreed for judgement in found] == [True, True, None, None]
         assert [judgement.fine for judgement in found] == [True, False, False, False]
 
     @pytest.mark.parametrize(
         ("said", "right", "agreed"),
         [
-            (Said.ACCEPTS, True, True),
-            (Said.ACCEPTS, False, False),
-            (Said.REFUSES, True, False),
-            (Said.REFUSES, False, True),
-            (Said.CHANGES, True, False),
-            (Said.CHANGES, False, False),
-            (Said.NOT_ASKED, False, None),
-            (Said.NO_ANSWER, True, None),
+            (Response.ACCEPTS, True, True),
+            (Response.ACCEPTS, False, False),
+            (Response.REJECTS, True, False),
+            (Response.REJECTS, False, True),
+            (Response.CHANGES, True, False),
+            (Response.CHANGES, False, False),
+            (Response.NOT_ASKED, False, None),
+            (Response.NO_ANSWER, True, None),
         ],
     )
     def test_a_disagreement_is_loud(self, claims, said, right, agreed):
@@ -301,21 +313,21 @@ class TestSolvers:
         judgement = Judgement(found.found[0], [] if right else ["row: …"], said)
 
         assert judgement.agreed is agreed
-        assert (f"DISAGREEMENT: x {said} it" in told(found, judgement, "x")) == (agreed is False)
+        assert (f"DISAGREEMENT: x {said} it" in description(found, judgement, "x")) == (agreed is False)
         assert ("DISAGREES on 1" in summary(found, [judgement], "x")) == (agreed is False)
 
     def test_a_solver_that_knows_no_answer_is_told(self, claims):
         found = claims(f"{P} {S}")
-        silent = Judgement(found.found[0], [], Said.NO_ANSWER, "timeout")
+        silent = Judgement(found.found[0], [], Response.NO_ANSWER, "timeout")
 
         assert not silent.fine
-        assert told(found, silent, "x").endswith("x gives no answer: timeout")
+        assert description(found, silent, "x").endswith("x gives no answer: timeout")
 
     def test_a_solver_that_lacks_a_constraint_is_refused_with_the_first_puzzle_that_has_it(self, claims):
         found = claims(f"# kind: killer\n{SMALL}:1:{SMALL_S}\n")
 
         require_handled(configuration("propagation"), found)
-        with pytest.raises(FileError, match=r"file:2: exact-cover cannot handle Sum"):
+        with pytest.raises(FileError, match=r"file:2: exact-cover does not support Sum"):
             require_handled(configuration("exact-cover"), found)
 
 
@@ -324,7 +336,7 @@ def test_few_reasons_are_told_and_the_rest_counted(claims):
     (judgement,) = judgements(found)
 
     assert len(judgement.reasons) == 9
-    lines = told(found, judgement, None).splitlines()
+    lines = description(found, judgement, None).splitlines()
     assert lines[0] == f"{Path(found.source.shown)}:1: wrong"
     assert len(lines) == 5
     assert lines[-1].strip() == "… and 6 more"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cagematch.scheduler.readers import READERS, grid, jsonl, lines, reader_for
-from cagematch.scheduler.readers.entries import Misread, PuzzleEntry, Told
+from cagematch.scheduler.readers.entries import DeclaredKind, Misread, PuzzleEntry
 
 CAGES = '{"cages": [], "id": "one"}'
 
@@ -38,7 +38,7 @@ def test_an_object_may_have_the_puzzle_as_a_text():
         PuzzleEntry(1, 29, "1..2", "1..2"),
         PuzzleEntry(2, 1, "3..4", "", ((2, 1),) * 4, "latin"),
         PuzzleEntry(3, 1, content[2], ""),
-        Misread(4, None, '"puzzle" is null, expected a text'),
+        Misread(4, None, '"puzzle" is null, expected a string'),
     ]
 
 
@@ -46,10 +46,10 @@ def test_what_is_no_object_is_told_with_line_and_column():
     content = ['{"cages": [,]}', "  [1, 2]", '{"a": 1} x', "{" + "1" * 9]
 
     assert list(jsonl.read(content)) == [
-        Misread(1, 12, "this is no JSON: Expecting value"),
-        Misread(2, 3, "found '[1, 2]', expected an object in braces"),
-        Misread(3, 10, "this is no JSON: Extra data"),
-        Misread(4, 2, "this is no JSON: Expecting property name enclosed in double quotes"),
+        Misread(1, 12, "invalid JSON: Expecting value"),
+        Misread(2, 3, "found '[1, 2]', expected a JSON object"),
+        Misread(3, 10, "invalid JSON: Extra data"),
+        Misread(4, 2, "invalid JSON: Expecting property name enclosed in double quotes"),
     ]
 
 
@@ -58,16 +58,16 @@ def test_what_no_parser_takes_is_told_without_a_column(line):
     (found,) = jsonl.read([line])
 
     assert (found.line, found.column) == (1, None)
-    assert "too long a number, or too deep" in found.message
+    assert "a number is too long, or the nesting is too deep" in found.message
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ([CAGES], Told(1, "killer")),
-        (["# x", "", '{"kind": "sudoku", "cages": []}'], Told(3, "sudoku")),
-        (["# kind: queens", CAGES], Told(1, "queens")),
-        (["nonsense", CAGES], Told(2, "killer")),
+        ([CAGES], DeclaredKind(1, "killer")),
+        (["# x", "", '{"kind": "sudoku", "cages": []}'], DeclaredKind(3, "sudoku")),
+        (["# kind: queens", CAGES], DeclaredKind(1, "queens")),
+        (["nonsense", CAGES], DeclaredKind(2, "killer")),
         (["{}", CAGES], None),
         (["{", "[]"], None),
     ],
@@ -80,8 +80,8 @@ def test_an_object_tells_its_kind(content, expected):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (["# kind: queens", "8"], Told(1, "queens")),
-        (["", "# of mine", "#Kind:  latin  ", "8"], Told(3, "latin")),
+        (["# kind: queens", "8"], DeclaredKind(1, "queens")),
+        (["", "# of mine", "#Kind:  latin  ", "8"], DeclaredKind(3, "latin")),
         (["8", "# kind: queens"], None),
         (["# kind: two words"], None),
         (["# kinds: queens"], None),
@@ -100,4 +100,4 @@ def test_the_line_that_names_the_kind_is_no_label():
 
 @pytest.mark.parametrize("name", READERS)
 def test_every_reader_tells_kinds(name):
-    assert READERS[name].kind(["# kind: queens"]) == Told(1, "queens")
+    assert READERS[name].kind(["# kind: queens"]) == DeclaredKind(1, "queens")
