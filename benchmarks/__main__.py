@@ -11,9 +11,9 @@ import time
 from importlib.metadata import version
 
 from benchmarks.figures import figures
-from benchmarks.pairs import Result, measure
-from benchmarks.services import Services, find_services
-from benchmarks.written import RESULTS, write
+from benchmarks.harness.pairs import Result, measure
+from benchmarks.harness.services import Services, find_services
+from benchmarks.harness.written import RESULTS, write
 from cagematch.workers.machine.host import host_facts
 
 LIBRARIES = ("ortools", "celery", "SQLAlchemy", "psycopg")

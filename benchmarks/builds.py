@@ -15,7 +15,7 @@ from functools import partial
 from statistics import median
 
 from benchmarks.bare import KIND, WARM_UPS, texts
-from benchmarks.pairs import Contest, Figure
+from benchmarks.harness.pairs import Contest, Figure
 from benchmarks.rivals import RIVALS, Build, interfaces
 from cagematch.problems.problem import Problem
 from cagematch.workers.backends import load, version

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import bare, builds, loading, pipeline, plain_celery, starting, tuned
-from benchmarks.pairs import Contest, Figure, Side, in_turns
-from benchmarks.services import Services
+from benchmarks.harness.pairs import Contest, Figure, Side, in_turns
+from benchmarks.harness.services import Services
 
 CONFIGURATIONS = ("cp-sat:workers=1", "cp-min-size", "scip")
 PACE_REPEATS = 2  # Repeats of the run that estimates how many repeats fill the requested seconds.

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine, create_engine, func, select
 
-from benchmarks.services import Services, find_services
+from benchmarks.harness.services import Services, find_services
 from cagematch.models import Batch, BatchState, Run, Worker
 from cagematch.problems.outcome import Answer
 

@@ -20,8 +20,8 @@ import psycopg
 from celery import Celery, signals
 
 from benchmarks.bare import KIND, LIMIT_S, texts
+from benchmarks.harness.services import Services, find_services
 from benchmarks.pipeline import POLL_S, START_S, environment
-from benchmarks.services import Services, find_services
 from cagematch.workers.configurations import configuration
 from cagematch.workers.machine.topology import usable_cores
 from cagematch.workers.sandbox.solving import measure, problem_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.bare import KIND, WARM_UPS, texts
-from benchmarks.pairs import Contest, Figure
+from benchmarks.harness.pairs import Contest, Figure
 from cagematch.problems.problem import Problem
 from cagematch.scheduler.reports.statistics import percentile
 from cagematch.workers.configurations import Configuration, configuration

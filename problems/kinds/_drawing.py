@@ -44,32 +44,50 @@ def lattice(columns: int, cells: Sequence[str], weight: Weight, notes: Mapping[i
     ┃ 2   . ┃
     ┗━━━━━━━┛
     """
-    rows = len(cells) // columns
+    borders = _Borders(columns, len(cells) // columns, weight, notes or {})
+    lines = []
+    for row in range(borders.rows + 1):
+        lines.append(
+            "".join(borders.junction(row, column) + borders.line(row, column) for column in range(columns + 1))
+        )
+        if row < borders.rows:
+            inside = (cells[cell(row, c)].center(WIDTH) if c < columns else "" for c in range(columns + 1))
+            lines.append("".join(UPRIGHT[borders.left(row, c)] + text for c, text in enumerate(inside)))
+    return "\n".join(lines)
 
-    def cell(row: int, column: int) -> int:
-        return row * columns + column if 0 <= row < rows and 0 <= column < columns else OUTSIDE
 
-    def edge(one: int, other: int) -> int:
-        return NONE if one == other else weight(one, other)
+class _Borders:
+    """The borders of a grid of cells, row by row; ``notes`` are drawn in the border above a cell."""
 
-    def left(row: int, column: int) -> int:
-        return edge(cell(row, column - 1), cell(row, column))
+    def __init__(self, columns: int, rows: int, weight: Weight, notes: Mapping[int, str]) -> None:
+        self.rows = rows
+        self._columns, self._weight, self._notes = columns, weight, notes
 
-    def above(row: int, column: int) -> int:
-        return edge(cell(row - 1, column), cell(row, column))
+    def left(self, row: int, column: int) -> int:
+        """The weight of the border to the left of a cell."""
+        return self._edge(self._cell(row, column - 1), self._cell(row, column))
 
-    def junction(row: int, column: int) -> str:
-        arms = left(row - 1, column), above(row, column), left(row, column), above(row, column - 1)
+    def junction(self, row: int, column: int) -> str:
+        """The character at the upper left corner of a cell."""
+        arms = (
+            self.left(row - 1, column),
+            self._above(row, column),
+            self.left(row, column),
+            self._above(row, column - 1),
+        )
         return JUNCTIONS[sum(arm * 3**at for at, arm in enumerate(arms))]
 
-    def border(row: int, column: int) -> str:
-        note = (notes or {}).get(cell(row, column), "")[:WIDTH]
-        return note + LEVEL[above(row, column)] * (WIDTH - len(note)) if column < columns else ""
+    def line(self, row: int, column: int) -> str:
+        """The border above a cell; empty to the right of the last column."""
+        note = self._notes.get(self._cell(row, column), "")[:WIDTH]
+        rest = LEVEL[self._above(row, column)] * (WIDTH - len(note))
+        return note + rest if column < self._columns else ""
 
-    lines = []
-    for row in range(rows + 1):
-        lines.append("".join(junction(row, column) + border(row, column) for column in range(columns + 1)))
-        if row < rows:
-            inside = (cells[cell(row, c)].center(WIDTH) if c < columns else "" for c in range(columns + 1))
-            lines.append("".join(UPRIGHT[left(row, c)] + text for c, text in enumerate(inside)))
-    return "\n".join(lines)
+    def _above(self, row: int, column: int) -> int:
+        return self._edge(self._cell(row - 1, column), self._cell(row, column))
+
+    def _cell(self, row: int, column: int) -> int:
+        return row * self._columns + column if 0 <= row < self.rows and 0 <= column < self._columns else OUTSIDE
+
+    def _edge(self, one: int, other: int) -> int:
+        return NONE if one == other else self._weight(one, other)

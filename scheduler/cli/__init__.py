@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from cagematch.problems.errors import CagematchError, first_line
 from cagematch.scheduler.cli.application import make_application
-from cagematch.scheduler.cli.following import INTERRUPTED
+from cagematch.scheduler.cli.progress import INTERRUPTED
 
 __all__ = ["main", "make_application"]
 

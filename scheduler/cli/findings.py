@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import InputError
-from cagematch.scheduler.cli.printing import notes, output, plural
+from cagematch.scheduler.cli.output import notes, output, plural
 
 if TYPE_CHECKING:
     from rich.console import Console

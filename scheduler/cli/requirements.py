@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import InputError
-from cagematch.scheduler.cli.printing import warn
+from cagematch.scheduler.cli.output import warn
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -21,17 +21,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def embedded_worker(app: Celery) -> Iterator[Callable[[], None]]:
-    """Run a worker on the in-memory broker within the block. At its end, kill the in-flight runs and stop the worker.
+    """Run a worker on the in-memory broker within the block, and stop it with its in-flight runs at the end.
 
-    Yields
-    ------
-    Callable
-        A check that raises ServiceError if the worker has ended prematurely.
-
-    Raises
-    ------
-    ServiceError
-        The worker did not start.
+    Yields a check that raises ServiceError if the worker has ended. Raises ServiceError if it does not start.
     """
     ready = threading.Event()
     failed: list[BaseException] = []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import output, plural
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import output, plural
 
 EXAMPLES = ("scheduler cancel", "scheduler cancel 1")
 

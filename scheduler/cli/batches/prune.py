@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import notes, output, plural
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import notes, output, plural
 
 if TYPE_CHECKING:
     from cagematch.scheduler.batches.callbacks import ProgressCallback

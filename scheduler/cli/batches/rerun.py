@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import notes
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.execution import run
+from cagematch.scheduler.cli.output import notes
 from cagematch.scheduler.cli.requirements import require_backends
-from cagematch.scheduler.cli.running import run
 
 EXAMPLES = ("scheduler rerun", "scheduler rerun 1")
 

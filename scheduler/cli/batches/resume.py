@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.running import resume_batch
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.execution import resume_batch
 
 EXAMPLES = ("scheduler resume", "scheduler resume 1")
 

@@ -8,8 +8,8 @@ from typing import Any
 import typer
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import notes, output, warn
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import notes, output, warn
 
 PATIENCE_S = 10.0  # how long to wait for a database that restarts
 EXAMPLES = ("scheduler status", "scheduler status --json")

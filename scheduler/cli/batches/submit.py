@@ -9,12 +9,12 @@ import typer
 from cagematch.problems.outcome import Task
 from cagematch.scheduler.batches.bounds import DEFAULT_BOUND
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.loading import announce, load, store
-from cagematch.scheduler.cli.printing import notes, warn
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.execution import resume_batch, run
+from cagematch.scheduler.cli.files import announce, load, store
+from cagematch.scheduler.cli.output import notes, warn
 from cagematch.scheduler.cli.request import Settings, is_typed, read_request, refuse_conflicts
 from cagematch.scheduler.cli.requirements import require_backends, require_task
-from cagematch.scheduler.cli.running import resume_batch, run
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

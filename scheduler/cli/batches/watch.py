@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.following import follow, follow_workers, interruptible
-from cagematch.scheduler.cli.printing import notes
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import notes
+from cagematch.scheduler.cli.progress import follow, follow_workers, interruptible
 
 PATIENCE_S = 10.0  # how long to wait for a database that restarts; once it has answered, an outage may last any time
 EXAMPLES = ("scheduler watch", "scheduler watch 1")

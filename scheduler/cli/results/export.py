@@ -9,8 +9,8 @@ import typer
 
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import notes, plural, warn
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import notes, plural, warn
 from cagematch.scheduler.cli.results.report import ALL_DISTURBED
 
 if TYPE_CHECKING:

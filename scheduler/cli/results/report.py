@@ -9,8 +9,8 @@ import typer
 
 from cagematch.problems.errors import InputError
 from cagematch.scheduler.cli import findings, options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import notes, output
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import notes, output
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import output
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import output
 
 if TYPE_CHECKING:
     from cagematch.problems.problem import Puzzle

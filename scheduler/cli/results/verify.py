@@ -11,7 +11,7 @@ import typer
 
 from cagematch.problems.errors import FileError, InputError
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.printing import notes, output
+from cagematch.scheduler.cli.output import notes, output
 
 if TYPE_CHECKING:
     from cagematch.scheduler.solutions.claims import Claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cagematch.scheduler.cli.printing import notes, output
+from cagematch.scheduler.cli.output import notes, output
 
 if TYPE_CHECKING:
     from cagematch.workers.connections import Connections

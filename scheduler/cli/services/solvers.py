@@ -8,8 +8,8 @@ import typer
 
 from cagematch.problems.errors import CagematchError, first_line
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
-from cagematch.scheduler.cli.printing import output, warn
+from cagematch.scheduler.cli.connection import connect
+from cagematch.scheduler.cli.output import output, warn
 
 EXAMPLES = ("scheduler solvers", "scheduler solvers --json")
 

@@ -6,7 +6,7 @@ import os
 
 from cagematch.problems.errors import ServiceError
 from cagematch.scheduler.cli import options
-from cagematch.scheduler.cli.connecting import connect
+from cagematch.scheduler.cli.connection import connect
 
 EXAMPLES = ("scheduler worker --pool all", "scheduler worker --pool cp-sat --pool mip --slots 2")
 

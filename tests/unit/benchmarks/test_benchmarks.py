@@ -10,9 +10,9 @@ from rivals_solved import solved
 
 from benchmarks import bare, builds, loading, starting, tuned
 from benchmarks.figures import figures
-from benchmarks.pairs import Figure, Side, in_turns, measure
+from benchmarks.harness.pairs import Figure, Side, in_turns, measure
+from benchmarks.harness.written import HEAD, sections, write
 from benchmarks.rivals import RIVALS
-from benchmarks.written import HEAD, sections, write
 from cagematch.workers.backends import BACKENDS, version
 from cagematch.workers.configurations import configuration
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cagematch.problems.errors import InputError
-from cagematch.scheduler.cli.following import follow, follow_workers, interruptible
-from cagematch.scheduler.cli.printing import notes, output, plural
+from cagematch.scheduler.cli.output import notes, output, plural
+from cagematch.scheduler.cli.progress import follow, follow_workers, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

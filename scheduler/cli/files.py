@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import FileError
-from cagematch.scheduler.cli.printing import notes, plural, warn
+from cagematch.scheduler.cli.output import notes, plural, warn
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from cagematch.problems.errors import InputError
-from cagematch.scheduler.cli.loading import announce
+from cagematch.scheduler.cli.files import announce
 from cagematch.scheduler.reports.export import format_of
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cagematch.problems.errors import ServiceError
-from cagematch.scheduler.cli.printing import notes
+from cagematch.scheduler.cli.output import notes
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

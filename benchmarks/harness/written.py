@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-RESULTS = Path(__file__).with_name("results.md")
+RESULTS = Path(__file__).parents[1] / "results.md"
 EVERYTHING = "Everything"
 HEAD = """# The latest committed results
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cagematch.scheduler.cli.printing import notes, output, plural
+from cagematch.scheduler.cli.output import notes, output, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,1 @@
+"""What every benchmark uses: pairs of measurements, services, and the file of results."""
