@@ -51,7 +51,7 @@ def lattice(columns: int, cells: Sequence[str], weight: Weight, notes: Mapping[i
             "".join(borders.junction(row, column) + borders.line(row, column) for column in range(columns + 1))
         )
         if row < borders.rows:
-            inside = (cells[cell(row, c)].center(WIDTH) if c < columns else "" for c in range(columns + 1))
+            inside = (cells[row * columns + c].center(WIDTH) if c < columns else "" for c in range(columns + 1))
             lines.append("".join(UPRIGHT[borders.left(row, c)] + text for c, text in enumerate(inside)))
     return "\n".join(lines)
 
