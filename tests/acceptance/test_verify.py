@@ -62,7 +62,7 @@ def test_correct_solutions(scheduler):
     write(scheduler.folder, "mine.txt", f"{P} {S}", f"{P}")
 
     told = scheduler("verify", "killer", "mine.txt", DATA / "latin.txt", "--kind", "latin", code=2).stderr
-    assert "of kind killer, and --kind says latin" in told
+    assert "of kind killer, but --kind is latin" in told
 
     lines = scheduler("verify", "killer", "mine.txt").stdout.splitlines()
     assert lines[0].startswith("killer (shipped): 156 of 156 solutions are correct")
