@@ -75,7 +75,7 @@ def test_a_faulty_experiment_stores_nothing(scheduler):
 
     told = scheduler("submit", "bad.toml", code=2).stderr
 
-    assert "bad.toml:1: puzzles: found '../up.txt', which is not below the experiment's folder" in told
+    assert "bad.toml:1: puzzles: '../up.txt' is not below the folder of the experiment" in told
     assert "bad.toml:2: repeat: found 0" in told
     assert not any(stored(scheduler.folder).values())
 

@@ -114,7 +114,7 @@ def test_a_terminal_without_unicode_gets_plain_grids(scheduler):
     assert "| 4 8 3 | 9 2 1 | 6 5 7 |" in plain("show", "odd:1").stdout
     assert plain("report").stdout == scheduler("report").stdout
     plain("status")
-    assert r"no shipped set of that name" in plain("submit", "ü.txt", code=2).stderr
+    assert r"no shipped set with this name" in plain("submit", "ü.txt", code=2).stderr
 
 
 def test_solvers_lists_valid_configurations(scheduler):

@@ -95,7 +95,7 @@ def test_count_with_a_timeout(scheduler):
     (late,) = csv.DictReader(scheduler("report", 1, "--table", "counts", "--format", "csv").stdout.splitlines())
     (bound,) = csv.DictReader(scheduler("report", 2, "--table", "counts", "--format", "csv").stdout.splitlines())
     assert late["found"] == "undecided"
-    assert (bound["found"], bound["told"]) == ("over bound", "3+")
+    assert (bound["found"], bound["at_least"]) == ("over bound", "3+")
 
 
 def test_the_version_needs_no_command(scheduler):

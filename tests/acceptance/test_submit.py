@@ -92,7 +92,7 @@ def test_batch_name(scheduler):
     assert "first try [red]" in scheduler("status").stdout
     assert report(scheduler, "first")[0]["solved"] == 1
     for name in ("first try [red]", "12", " ", "x" * 300):
-        assert "called" in (told := scheduler("submit", "easy", "--name", name, code=2).stderr) or "too long" in told
+        assert "name" in scheduler("submit", "easy", "--name", name, code=2).stderr
     assert stored(scheduler.folder)["puzzle_set"] == 1
 
 
@@ -130,6 +130,6 @@ def test_batches_with_other_limits(scheduler):
 
     for command, *file in (("report",), ("export", "-")):
         told = scheduler(command, *file).stderr
-        assert "batch 1 left out: other limits (3 s, 2 GiB); `scheduler report 1` shows it" in told
-        assert "left out" not in scheduler(command, 1, *file).stderr
+        assert "batch 1 excluded: different limits (3 s, 2 GiB); report it with `scheduler report 1`" in told
+        assert "excluded" not in scheduler(command, 1, *file).stderr
         assert "excluded" in scheduler(command, "--help").stdout

@@ -150,7 +150,7 @@ def test_a_fault_in_a_model_is_found(faulty, fault, solution, expected):
         (["killer", "--by", "cplex"], "unknown backend 'cplex'"),
         (["killer", "--by", "@core"], "expands to 8 configurations, expected one"),
         (["killer", "--kind", "chess"], "unknown kind of puzzle 'chess'"),
-        (["hard"], "holds no solution, but 95 puzzles"),
+        (["hard"], "contains 95 puzzles and no solution"),
         (["nowhere.txt"], "there is no file 'nowhere.txt'"),
         ([], "Missing argument"),
     ],
