@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class CagematchError(Exception):
@@ -60,8 +60,7 @@ class Contradiction(PuzzleError):
         self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One fault in a file: its place (line and column from 1) and a message."""
 
     file: str

@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TextIO
@@ -113,7 +113,7 @@ def explained(source: Source, faults: list[Fault], *, skipped: bool) -> list[Fau
     hint = f" (no valid puzzle in {source.shown})" if skipped else ""
     if _is_spreadsheet(source):
         hint += " (only the first column of a CSV file is read: put the puzzles there and remove the heading)"
-    return [replace(faults[0], message=faults[0].message + hint), *faults[1:]]
+    return [faults[0]._replace(message=faults[0].message + hint), *faults[1:]]
 
 
 def _is_spreadsheet(source: Source) -> bool:

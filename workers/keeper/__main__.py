@@ -12,7 +12,7 @@ from cagematch.problems.errors import CagematchError
 from cagematch.workers.keeper.loop import Keeper
 from cagematch.workers.machine.orphans import KEEPER, identity
 from cagematch.workers.machine.processes import PR_SET_CHILD_SUBREAPER, prctl
-from cagematch.workers.messages.protocol import KeeperFailed, encode
+from cagematch.workers.messages.control import KeeperFailed, encode_control
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         Keeper(worker, sys.argv[2]).serve()
     except Exception as error:
         with suppress(OSError):
-            worker.send(encode(KeeperFailed(str(error) or type(error).__name__)))
+            worker.send(encode_control(KeeperFailed(str(error) or type(error).__name__)))
         if isinstance(error, CagematchError):  # the message explains it
             sys.exit(1)
         raise

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection
 from typing import NamedTuple
 
-from cagematch.problems.outcome import Stop
+from cagematch.problems.terms import Stop
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
 from cagematch.workers.machine.processes import Usage, Watched, descendants, kill, pss_kib, usage
 from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S

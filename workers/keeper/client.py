@@ -19,27 +19,31 @@ from msgspec.structs import replace
 from cagematch.problems.errors import SandboxError
 from cagematch.workers.machine.processes import end_marked
 from cagematch.workers.machine.topology import shared_with
-from cagematch.workers.messages.frames import FrameError, FrameReader
-from cagematch.workers.messages.protocol import (
+from cagematch.workers.messages.control import (
     Abort,
     Aborted,
-    BatchSettings,
+    Control,
     KeeperFailed,
     LeaseCores,
     LeasedCores,
-    Message,
-    MessageError,
     ReleaseCores,
+    decode_control,
+    encode_control,
+)
+from cagematch.workers.messages.frames import Frame, FrameError, FrameReader
+from cagematch.workers.messages.protocol import (
+    BatchSettings,
+    MessageError,
     RunAnswer,
     RunRequest,
-    decode,
+    decode_as,
     encode,
 )
 
 ENDING_S = 20.0  # for a keeper to end by itself
 MARK = "CAGEMATCH_SLOT"  # environment variable of a keeper and all its descendants
 RECEIVE = 1 << 18  # bytes
-M = TypeVar("M", bound=Message)
+C = TypeVar("C", bound=Control)
 
 
 class KeeperClient:
@@ -79,14 +83,14 @@ class KeeperClient:
         Where this process has no other cores, answers are delivered ``in_turns``: when every run has one, and not
         while a run is in flight.
         """
-        self._send(encode(LeaseCores(threads)))
+        self._send(encode_control(LeaseCores(threads)))
         cores = self._wait_for(LeasedCores).cores
         self.in_turns = bool(shared_with(cores))
         return cores
 
     def release(self) -> None:
         """Release the cores."""
-        self._send(encode(ReleaseCores()))
+        self._send(encode_control(ReleaseCores()))
 
     def submit(self, runs: Iterable[RunRequest], settings: BatchSettings) -> None:
         """Send runs; they are solved in this order. Settings are sent only when they change."""
@@ -106,7 +110,7 @@ class KeeperClient:
 
     def abort(self) -> None:
         """Drop every run, kill the one in flight, and wait until that is done."""
-        self._send(encode(Abort()))
+        self._send(encode_control(Abort()))
         self._wait_for(Aborted)
 
     def kill(self) -> None:
@@ -132,10 +136,10 @@ class KeeperClient:
         except OSError as error:
             raise self._gone(error) from error
 
-    def _receive(self) -> Iterator[Message]:
+    def _receive(self) -> Iterator[Control | RunAnswer]:
         try:
             data = self._socket.recv(RECEIVE)
-            messages = [decode(frame) for frame in self._frames.feed(data)]
+            messages = [_decode(frame) for frame in self._frames.feed(data)]
         except (OSError, FrameError, MessageError) as error:
             raise self._gone(error) from error
         if not data:
@@ -148,8 +152,13 @@ class KeeperClient:
     def _gone(self, why: object) -> SandboxError:
         return SandboxError(f"the keeper (process {self.pid}) is gone: {why}")
 
-    def _wait_for(self, expected: type[M]) -> M:
+    def _wait_for(self, expected: type[C]) -> C:
         while True:
             for message in self._receive():
                 if isinstance(message, expected):
                     return message
+
+
+def _decode(frame: Frame) -> Control | RunAnswer:
+    control = decode_control(frame)
+    return decode_as(RunAnswer, frame) if control is None else control

@@ -7,9 +7,9 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cagematch.problems.outcome import Answer, Stop
+from cagematch.problems.terms import Answer, Stop
 from cagematch.workers.messages.frames import Frame
-from cagematch.workers.messages.protocol import BatchSettings, Message, RunAnswer, encode
+from cagematch.workers.messages.protocol import BatchSettings, RunAnswer, encode
 
 RETRIES = 2  # of a run that was disturbed from outside
 HOLD_S = 0.5  # how long an answer waits for those to be delivered with it
@@ -36,13 +36,13 @@ class Used(NamedTuple):
 
 
 class PendingRuns:
-    """Runs without an answer. The first ``sent`` of them are with a sandbox; answers go into ``outbox`` as frames.
+    """Runs without an answer. The first ``sent`` of them are with a sandbox; answers go into the outbox as frames.
 
     Where answers are delivered ``in_turns``, each is held until the last run has one, or for HOLD_S.
     """
 
-    def __init__(self) -> None:
-        self.outbox = bytearray()
+    def __init__(self, outbox: bytearray) -> None:
+        self._outbox = outbox
         self.sent = 0
         self._held = bytearray()
         self._held_since = 0.0
@@ -85,10 +85,6 @@ class PendingRuns:
         self._held.clear()
         self.sent = 0
 
-    def post(self, message: Message) -> None:
-        """Queue a control message for the worker."""
-        self.outbox += encode(message)
-
     def forward(self, frame: Frame) -> bool:
         """Queue a sandbox's answer as it is; return False when it is not the answer to the first run."""
         if frame.number != self.due or not self._runs:
@@ -115,7 +111,7 @@ class PendingRuns:
     def release(self) -> None:
         """Queue the held answers if nothing more will join them, or if they have waited for HOLD_S."""
         if self._held and not (self._in_turns and self._runs and time.monotonic() - self._held_since < HOLD_S):
-            self.outbox += self._held
+            self._outbox += self._held
             self._held.clear()
 
     def _answered(self, frame: bytes) -> None:

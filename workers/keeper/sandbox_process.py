@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from cagematch.workers.keeper.folders import remove_folder
 from cagematch.workers.keeper.pending_runs import PendingRun
 from cagematch.workers.machine.cgroups import MemoryGroup
 from cagematch.workers.machine.processes import Watched, pin
@@ -139,13 +140,6 @@ class SandboxProcess:
         if self._group:
             self._group.remove()
         remove_folder(self._folder)
-
-
-def remove_folder(folder: str) -> None:
-    """Remove a folder with its contents, as far as possible."""
-    from shutil import rmtree  # loads the compression libraries, which would slow the keeper's start
-
-    rmtree(folder, ignore_errors=True)
 
 
 def _start(descriptors: list[int], environment: dict[str, str]) -> int:

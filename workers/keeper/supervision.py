@@ -7,17 +7,18 @@ import signal
 import time
 from collections.abc import Collection
 
-from cagematch.problems.outcome import Stop
+from cagematch.problems.terms import Stop
 from cagematch.workers.keeper.accounting import ProcessAccounting, Sample
 from cagematch.workers.keeper.pending_runs import PendingRun, PendingRuns, Used
 from cagematch.workers.keeper.sandbox_process import SandboxProcess
 from cagematch.workers.machine.processes import Ended, end_all, kill, reap, usage
 from cagematch.workers.machine.units import KIB_PER_MIB, NS_PER_S
-from cagematch.workers.messages.frames import FrameError
-from cagematch.workers.messages.protocol import RETIRED, RunAnswer, decode_as
+from cagematch.workers.messages.frames import Frame, FrameError, Kind
+from cagematch.workers.messages.protocol import RETIRED, BatchSettings, RunAnswer, decode_as
 from cagematch.workers.sandbox.shared_page import Running
 
 TICK_S = 0.010  # between two samples of a run in flight
+IDLE_S = 1.0  # between two checks on sandboxes without runs
 SKIPPED_SAMPLES = 5  # a series of runs shorter than a tick is sampled once in so many ticks
 KEPT = 2  # live sandboxes per slot
 START_S = 60.0  # for a sandbox to start, import its libraries and read its first run
@@ -29,16 +30,19 @@ FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 class RunSupervisor:
     """Owns the sandboxes of a slot and sees each pending run to its answer.
 
-    Attributes
+    Parameters
     ----------
-    tick_s
-        Seconds until the next tick is due.
-    tidy
-        Whether no process but the sandboxes was alive at the last check.
+    outbox
+        Where answers to the worker go, as frames.
+    folder
+        The folder for the temporary files of sandboxes.
+    cores
+        The cores that sandboxes start on.
     """
 
-    def __init__(self, pending: PendingRuns, folder: str, cores: list[int]) -> None:
-        self._pending = pending
+    def __init__(self, outbox: bytearray, folder: str, cores: list[int]) -> None:
+        self._pending = PendingRuns(outbox)
+        self._settings: BatchSettings | None = None
         self._folder = folder
         self._cores = cores
         self._sandboxes: dict[str, SandboxProcess] = {}  # by family, the most recently used last
@@ -46,18 +50,45 @@ class RunSupervisor:
         self._cold: set[str] = set()  # configurations whose warm-up had to be killed
         self._skipped = 0
         self._woke_s = time.monotonic()
-        self.tick_s = TICK_S
-        self.tidy = True
+        self._tick_s = TICK_S
+        self._tidy = True  # no process but the sandboxes was alive at the last check
 
     @property
-    def busy(self) -> SandboxProcess | None:
+    def ends(self) -> list[int]:
+        """The descriptors that become readable when there is something to do."""
+        sandbox = self._busy
+        if sandbox is None:
+            return []
+        return [sandbox.pidfd, sandbox.answers] if self._pending.sent == 1 else [sandbox.pidfd]
+
+    @property
+    def wait_s(self) -> float | None:
+        """Seconds until the next step is due at the latest; None without a limit."""
+        if self._busy:
+            return self._tick_s
+        if self._pending:
+            return 0.0  # a sandbox has to be started now
+        if not self._sandboxes:
+            return None
+        return IDLE_S if self._tidy else TICK_S
+
+    @property
+    def _busy(self) -> SandboxProcess | None:
         """The sandbox that has runs."""
         return self._sandboxes.get(self._pending.first.settings.family) if self._pending.sent else None
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is no sandbox."""
-        return not self._sandboxes
+    def accept(self, frame: Frame) -> None:
+        """Take settings, or a run under the last settings.
+
+        Raises
+        ------
+        MessageError
+            The settings are invalid.
+        """
+        if frame.kind == Kind.SETTINGS:
+            self._settings = decode_as(BatchSettings, frame)
+        elif frame.kind == Kind.RUN and self._settings:
+            self._pending.add(frame, self._settings)
 
     def pin(self, cores: list[int]) -> None:
         """Move every sandbox to the given cores; later ones start on them."""
@@ -66,16 +97,24 @@ class RunSupervisor:
             sandbox.pin(cores)
 
     def woke(self) -> None:
-        """Note the time: a long wait without runs is no suspension."""
-        self._woke_s = time.monotonic()
+        """Note the time after a wait without runs, however long: it is no suspension."""
+        if not self._pending.sent:
+            self._woke_s = time.monotonic()
 
-    def tick(self) -> None:
+    def step(self) -> None:
+        """Do what is due: with pending runs a tick, otherwise the clean-up between runs."""
+        if self._pending:
+            self._tick()
+        else:
+            self._rest()
+
+    def _tick(self) -> None:
         """Send runs, forward answers, and check whether the run in flight may continue."""
         now = time.monotonic()
         gap_s, self._woke_s = now - self._woke_s, now
         if not self._pending.sent:
-            self.rest()
-            self.tidy = False
+            self._rest()
+            self._tidy = False
         ended = self._reap()
         sandbox = self._feed()
         if sandbox.lost_to_memory():
@@ -91,16 +130,16 @@ class RunSupervisor:
         elif self._pending.sent:
             self._watch(sandbox, gap_s)
 
-    def rest(self) -> None:
+    def _rest(self) -> None:
         """Between runs, kill every process except the sandboxes."""
         self._reap()
         left = [pid for pid in self._accounting.strangers(self._sandboxes.values()) if usage(pid)]
         kill(left)
-        self.tidy = not left
+        self._tidy = not left
 
     def abort(self) -> None:
         """Drop every run; kill a sandbox that is in the middle of one."""
-        if sandbox := self.busy:
+        if sandbox := self._busy:
             self._end(sandbox)
         self._pending.clear()
 
@@ -111,7 +150,7 @@ class RunSupervisor:
 
     def _reap(self) -> Ended:
         """Collect ended children, and forget the sandboxes among them that had no runs."""
-        ended, busy = reap(), self.busy
+        ended, busy = reap(), self._busy
         for family, sandbox in list(self._sandboxes.items()):
             if sandbox.pid in ended and sandbox is not busy:
                 del self._sandboxes[family]
@@ -152,9 +191,9 @@ class RunSupervisor:
 
     def _watch(self, sandbox: SandboxProcess, gap_s: float) -> None:
         if self._may_skip(sandbox.page.running()):
-            self.tick_s = 2 * TICK_S  # runs end before they are sampled: fewer samples are enough
+            self._tick_s = 2 * TICK_S  # runs end before they are sampled: fewer samples are enough
             return
-        self.tick_s = TICK_S
+        self._tick_s = TICK_S
         sample = self._accounting.take(sandbox, self._sandboxes.values())
         running = sample.running
         if sample.suspended or (running and gap_s > GAP_S):

@@ -1,8 +1,7 @@
-"""The messages between worker, keeper and sandbox, and their encoding (MessagePack, by msgspec).
+"""The run protocol between worker, keeper and sandbox, and its encoding (MessagePack, by msgspec).
 
-Worker → keeper: `LeaseCores`, `ReleaseCores`, `BatchSettings`, `RunRequest`, `Abort`.
-Keeper → worker: `LeasedCores`, `RunAnswer`, `Aborted`, `KeeperFailed`.
-Keeper → sandbox: `BatchSettings`, `RunRequest`. Sandbox → keeper: `RunAnswer`.
+Worker → keeper → sandbox: `BatchSettings`, `RunRequest`. Sandbox → keeper → worker: `RunAnswer`. The messages that
+control a keeper are in `workers.messages.control`.
 
 Settings apply to all runs that follow them, until the next settings. Decoding validates every field.
 Times are seconds of wall time unless the name says otherwise, memory is in MiB.
@@ -15,26 +14,8 @@ from typing import TypeVar
 from msgspec import MsgspecError, Struct
 from msgspec.msgpack import Decoder, Encoder
 
-from cagematch.problems.outcome import Answer, Stop, Task
+from cagematch.problems.terms import Answer, Stop, Task
 from cagematch.workers.messages.frames import Frame, Kind, framed
-
-__all__ = [
-    "Abort",
-    "Aborted",
-    "BatchLimits",
-    "BatchSettings",
-    "KeeperFailed",
-    "LeaseCores",
-    "LeasedCores",
-    "Message",
-    "MessageError",
-    "ReleaseCores",
-    "RunAnswer",
-    "RunRequest",
-    "decode",
-    "decode_as",
-    "encode",
-]
 
 GRACE_S = 0.5
 RETIRED = 75  # exit code of a sandbox that asks to be replaced; no run is to blame
@@ -168,46 +149,10 @@ class RunAnswer(Message, frozen=True):
     signal: int | None = None
 
 
-class LeaseCores(Message, frozen=True):
-    """Lease one core per thread; the keeper waits until it has all of them."""
-
-    threads: int
-
-
-class ReleaseCores(Message, frozen=True):
-    """Release the leased cores."""
-
-
-class Abort(Message, frozen=True):
-    """Drop every pending run and kill the in-flight one."""
-
-
-class LeasedCores(Message, frozen=True):
-    """The numbers of the cores that were leased."""
-
-    cores: list[int]
-
-
-class Aborted(Message, frozen=True):
-    """Every run was dropped."""
-
-
-class KeeperFailed(Message, frozen=True):
-    """The keeper cannot continue and ends; ``reason`` is for people."""
-
-    reason: str
-
-
 _KINDS: dict[type[Message], Kind] = {
     BatchSettings: Kind.SETTINGS,
     RunRequest: Kind.RUN,
     RunAnswer: Kind.ANSWER,
-    LeaseCores: Kind.LEASE,
-    ReleaseCores: Kind.RELEASE,
-    Abort: Kind.ABORT,
-    LeasedCores: Kind.CORES,
-    Aborted: Kind.ABORTED,
-    KeeperFailed: Kind.FAILED,
 }
 _DECODERS: dict[int, Decoder[Message]] = {kind: Decoder(message) for message, kind in _KINDS.items()}
 _ENCODER = Encoder()

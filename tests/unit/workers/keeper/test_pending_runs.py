@@ -28,14 +28,14 @@ def answer(number: int) -> Frame:
 
 @pytest.fixture
 def pending() -> PendingRuns:
-    made = PendingRuns()
+    made = PendingRuns(bytearray())
     for number, family in enumerate("aabba", start=1):
         made.add(request(number), BatchSettings(family, "scip", LIMITS))
     return made
 
 
 def answers(pending: PendingRuns) -> list[RunAnswer]:
-    return [decode_as(RunAnswer, found) for found in FrameReader().feed(bytes(pending.outbox))]
+    return [decode_as(RunAnswer, found) for found in FrameReader().feed(bytes(pending._outbox))]
 
 
 def numbers(pending: PendingRuns) -> list[int]:
@@ -43,7 +43,7 @@ def numbers(pending: PendingRuns) -> list[int]:
 
 
 def together() -> PendingRuns:
-    made = PendingRuns()
+    made = PendingRuns(bytearray())
     for number in range(1, 6):
         made.add(request(number), BatchSettings("a", "scip", LIMITS, in_turns=True))
     return made
@@ -74,7 +74,7 @@ def test_an_answer_is_forwarded_byte_by_byte(pending: PendingRuns) -> None:
 
     assert pending.forward(odd)
 
-    assert bytes(pending.outbox) == odd.data
+    assert bytes(pending._outbox) == odd.data
 
 
 def test_a_disturbed_run_is_repeated_and_then_an_error(pending: PendingRuns) -> None:
@@ -89,7 +89,7 @@ def test_a_disturbed_run_is_repeated_and_then_an_error(pending: PendingRuns) -> 
 
 
 def test_without_runs_nothing_is_disturbed_or_forwarded() -> None:
-    pending = PendingRuns()
+    pending = PendingRuns(bytearray())
 
     pending.disturb("nothing")
 
