@@ -57,8 +57,9 @@ audit: $(DEV) ## Search for unsafe code and for known vulnerabilities of the loc
 bench: $(DEV) ## Compare the pipeline with a bare loop, plain Celery and a raw insert
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(DEV) ## Regenerate the CLI reference
+docs: $(DEV) ## Regenerate the CLI reference, and the outputs in the README and the guide
 	$(BIN)/python scripts/cli_reference.py docs/cli.md
+	$(BIN)/python scripts/doc_outputs.py README.md docs/guide/*.md
 
 chaos: $(DEV) ## Check that a batch survives killed, suspended and disconnected workers and servers (needs root)
 	cd tests && $(abspath $(BIN))/python -m chaos $(ARGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cagematch.problems.terms import Answer, Stop, Task, Verdict, Word
+from cagematch.problems.terms import Answer, Status, Stop, Task, Verdict
 
 __all__ = [
     "DECIDED",
@@ -14,12 +14,12 @@ __all__ = [
     "Asked",
     "Known",
     "Outcome",
+    "Status",
     "Stop",
     "Task",
     "Verdict",
-    "Word",
+    "status_of",
     "verdict",
-    "word",
 ]
 
 
@@ -39,8 +39,8 @@ class Asked:
 SOLVING = Asked()
 
 
-# The labels of a completed task; any other label is a failure.
-DECIDED = frozenset(list(Word)[list(Word).index(Word.NO_SOLUTION) :])
+# The statuses of a completed task; any other status is a failure.
+DECIDED = frozenset(list(Status)[list(Status).index(Status.NO_SOLUTION) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +113,25 @@ def _refuted(outcome: Outcome, known: Known) -> bool:
     return claimed is not None and claimed < known.solutions
 
 
-def word(outcome: Outcome, judged: Verdict) -> Word:
-    """Return the label of a run. A wrong answer is labelled wrong even if it came after the limit."""
+def status_of(outcome: Outcome, judged: Verdict) -> Status:
+    """Return the status of a run. The status of a wrong answer is wrong even if it came after the limit."""
     if judged is Verdict.WRONG:
-        return Word.WRONG
+        return Status.WRONG
     if outcome.stop is not Stop.FINISHED:
-        return Word(outcome.stop.value)
+        return Status(outcome.stop.value)
     if outcome.answer is Answer.SOLUTION:
-        return _label_of_solution(outcome)
-    return Word.NO_SOLUTION if outcome.answer is Answer.NONE else Word.GAVE_UP
+        return _status_of_solution(outcome)
+    return Status.NO_SOLUTION if outcome.answer is Answer.NONE else Status.GAVE_UP
 
 
-def _label_of_solution(outcome: Outcome) -> Word:
+def _status_of_solution(outcome: Outcome) -> Status:
     if outcome.task is Task.SOLVE:
-        return Word.SOLVED
+        return Status.SOLVED
     if outcome.task is Task.UNIQUE and (outcome.count or 0) > 1:
-        return Word.SEVERAL
+        return Status.SEVERAL
     complete, bounded = {
-        Task.UNIQUE: (Word.UNIQUE, Word.GAVE_UP),
-        Task.COUNT: (Word.COUNTED, Word.OVER_BOUND),
-        Task.REPAIR: (Word.REPAIRED, Word.GAVE_UP),
+        Task.UNIQUE: (Status.UNIQUE, Status.GAVE_UP),
+        Task.COUNT: (Status.COUNTED, Status.OVER_BOUND),
+        Task.REPAIR: (Status.REPAIRED, Status.GAVE_UP),
     }[outcome.task]
     return complete if outcome.complete else bounded

@@ -1,4 +1,4 @@
-"""The closed vocabularies of a run: its task, its answer, why it stopped, its verdict and its label.
+"""The closed vocabularies of a run: its task, its answer, why it stopped, its verdict and its status.
 
 They are apart from `problems.outcome` so that a keeper, which needs no more, starts without the module dataclasses.
 """
@@ -48,8 +48,8 @@ class Verdict(StrEnum):
     UNCHECKED = "unchecked"
 
 
-class Word(StrEnum):
-    """The label of a run in reports, the most severe first."""
+class Status(StrEnum):
+    """The status of a run in reports, the most severe first."""
 
     WRONG = "wrong"
     ERROR = "error"

@@ -9,22 +9,22 @@ from sqlalchemy import Connection, Engine, case, func, select
 from cagematch.models import Batch, BatchConfiguration, BatchSet, BatchState, PuzzleSet, Run, Shard, StoredConfiguration
 from cagematch.models.engine import reading
 from cagematch.problems.errors import first_line
-from cagematch.problems.outcome import Answer, Outcome, Stop, Task, Word, verdict, word
+from cagematch.problems.outcome import Answer, Outcome, Status, Stop, Task, status_of, verdict
 
 OVER = (BatchState.DONE, BatchState.CANCELLED)
 
 
 @dataclass(slots=True)
 class ConfigurationProgress:
-    """The progress of one configuration: runs done, runs in total, and runs by label.
+    """The progress of one configuration: runs done, runs in total, and runs by status.
 
-    The labels come from each run alone, without the evidence of other runs.
+    The statuses come from each run alone, without the evidence of other runs.
     """
 
     configuration: str
     done: int = 0
     total: int = 0
-    words: dict[Word, int] = field(default_factory=dict)
+    statuses: dict[Status, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -53,16 +53,16 @@ class Progress:
         return sum(c.total for c in self.configurations)
 
     @property
-    def words(self) -> dict[Word, int]:
-        """The number of runs by label."""
-        return self.together("").words
+    def statuses(self) -> dict[Status, int]:
+        """The number of runs by status."""
+        return self.together("").statuses
 
     def together(self, name: str) -> ConfigurationProgress:
         """Return the sum of all configurations, with a name of its own."""
         whole = ConfigurationProgress(name, self.done, self.total)
         for one in self.configurations:
-            for label, count in one.words.items():
-                whole.words[label] = whole.words.get(label, 0) + count
+            for status, count in one.statuses.items():
+                whole.statuses[status] = whole.statuses.get(status, 0) + count
         return whole
 
 
@@ -138,5 +138,5 @@ def _count(connection: Connection, batch_id: int, found: dict[int, Configuration
         one = found[row.configuration_id]
         one.done += row.runs
         outcome = Outcome(task, row.answer, row.stop, row.holds, row.several, row.complete)
-        label = word(outcome, verdict(outcome))
-        one.words[label] = one.words.get(label, 0) + row.runs
+        status = status_of(outcome, verdict(outcome))
+        one.statuses[status] = one.statuses.get(status, 0) + row.runs

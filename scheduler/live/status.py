@@ -14,10 +14,10 @@ from cagematch.models import Batch, BatchConfiguration, BatchState, DutyLease, H
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
-from cagematch.problems.outcome import Word
+from cagematch.problems.outcome import Status
 from cagematch.scheduler.batches.lookup import unserved
 from cagematch.scheduler.live.progress import is_over, progress
-from cagematch.scheduler.live.watch import labels
+from cagematch.scheduler.live.watch import statuses
 from cagematch.workers.machine.host import host_name
 from cagematch.workers.queues.dispatch import live
 from cagematch.workers.queues.pools import pool_of
@@ -155,7 +155,7 @@ def _workers(engine: Engine) -> list[dict[str, Any]]:
 def _batch(engine: Engine, batch_id: int, *, idle: bool) -> dict[str, Any]:
     state = progress(engine, batch_id)
     interrupted = idle and state.state is BatchState.ACTIVE
-    counted = state.words
+    counted = state.statuses
     return {
         "batch": batch_id,
         "name": state.name,
@@ -163,8 +163,8 @@ def _batch(engine: Engine, batch_id: int, *, idle: bool) -> dict[str, Any]:
         "state": INTERRUPTED if interrupted else state.state.value,
         "done": state.done,
         "total": state.total,
-        "words": {word.value: counted[word] for word in Word if counted.get(word)},
-        "configurations": {one.configuration: labels(one) for one in state.configurations},
+        "words": {word.value: counted[word] for word in Status if counted.get(word)},
+        "configurations": {one.configuration: statuses(one) for one in state.configurations},
     }
 
 

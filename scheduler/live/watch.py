@@ -17,7 +17,7 @@ from rich.text import Text
 from sqlalchemy import Engine
 
 from cagematch.models import BatchState
-from cagematch.problems.outcome import Word
+from cagematch.problems.outcome import Status
 from cagematch.scheduler.live.outages import retry_during_outage
 from cagematch.scheduler.live.progress import ConfigurationProgress, Progress, is_over, progress
 
@@ -104,9 +104,9 @@ def watch(engine: Engine, batch_id: int, console: Console, check: Callable[[], N
     return show(_states(ask, check, every_s), console)
 
 
-def labels(of: ConfigurationProgress) -> str:
-    """Return the number of runs by label as text: failures first, ``solved`` last."""
-    return _counts(of.words)
+def statuses(of: ConfigurationProgress) -> str:
+    """Return the number of runs by status as text: failures first, ``solved`` last."""
+    return _counts(of.statuses)
 
 
 def conclusion(end: Progress) -> tuple[str, bool]:
@@ -119,12 +119,12 @@ def conclusion(end: Progress) -> tuple[str, bool]:
     failed : bool
         Whether a run is wrong or ended with an error.
     """
-    counted = end.words
+    counted = end.statuses
     state = "cancelled at" if end.state is BatchState.CANCELLED else "done:"
     so_far = f" ({_counts(counted)})" if counted else ""
     line = f"batch {end.batch_id} {state} {end.done} of {end.total} runs{so_far}"
     hint = f"; compare them with `scheduler report {end.batch_id}`" if counted else ""
-    return line + hint, bool(counted.get(Word.WRONG) or counted.get(Word.ERROR))
+    return line + hint, bool(counted.get(Status.WRONG) or counted.get(Status.ERROR))
 
 
 def per_second(rate: float) -> str:
@@ -179,20 +179,20 @@ def _bars(states: Iterator[Progress], console: Console) -> Progress:
                 name = row.configuration
                 paces.setdefault(name, Pace()).note(time.monotonic(), row.done)
                 if name not in tasks:
-                    tasks[name] = bars.add_task(name, total=row.total, pace="", words="", visible=False)
+                    tasks[name] = bars.add_task(name, total=row.total, pace="", statuses="", visible=False)
                 bars.update(
                     tasks[name],
                     completed=row.done,
                     total=row.total,
                     visible=name in shown,
                     pace=paces[name].text(row.total),
-                    words=labels(row),
+                    statuses=statuses(row),
                 )
     return state
 
 
 def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
-    """Return the columns: name, bar, count, pace and labels. A narrow terminal cuts names and omits labels."""
+    """Return the columns: name, bar, count, pace and statuses. A narrow terminal cuts names and omits statuses."""
     wide = console.width >= NARROW
     name = Column(no_wrap=True, overflow="ellipsis", max_width=console.width // 3)
     rest = Column(no_wrap=True, overflow="ellipsis")
@@ -202,7 +202,7 @@ def _columns(console: Console) -> tuple[TextColumn | BarColumn, ...]:
         TextColumn("{task.completed:.0f}/{task.total:.0f}", markup=False, justify="right"),
         TextColumn("{task.fields[pace]}", markup=False, style="dim", table_column=Column(no_wrap=True)),
     )
-    return (*columns, TextColumn("{task.fields[words]}", markup=False, table_column=rest)) if wide else columns
+    return (*columns, TextColumn("{task.fields[statuses]}", markup=False, table_column=rest)) if wide else columns
 
 
 def _shown(rows: list[ConfigurationProgress], room: int) -> set[str]:
@@ -225,5 +225,5 @@ def _lines(states: Iterator[Progress], console: Console) -> Progress:
     return state
 
 
-def _counts(counted: dict[Word, int]) -> str:
-    return ", ".join(f"{counted[w]} {w.value}" for w in Word if counted.get(w))
+def _counts(counted: dict[Status, int]) -> str:
+    return ", ".join(f"{counted[w]} {w.value}" for w in Status if counted.get(w))

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cagematch.problems.outcome import DECIDED, Task, Word
+from cagematch.problems.outcome import DECIDED, Status, Task
 from cagematch.scheduler.reports.table import Column
 
-FAILED = [w for w in Word if w not in DECIDED]
-ALWAYS = (Word.WRONG, Word.TIMEOUT)  # shown even if no run has them
-# The labels that are always shown for a task; the first one is the goal, shown as a share of the runs.
+FAILED = [w for w in Status if w not in DECIDED]
+ALWAYS = (Status.WRONG, Status.TIMEOUT)  # shown even if no run has them
+# The statuses that are always shown for a task; the first one is the goal, shown as a share of the runs.
 EXPECTED = {
-    Task.SOLVE: (Word.SOLVED,),
-    Task.UNIQUE: (Word.UNIQUE, Word.SEVERAL, Word.NO_SOLUTION),
-    Task.COUNT: (Word.COUNTED,),
-    Task.REPAIR: (Word.REPAIRED,),
+    Task.SOLVE: (Status.SOLVED,),
+    Task.UNIQUE: (Status.UNIQUE, Status.SEVERAL, Status.NO_SOLUTION),
+    Task.COUNT: (Status.COUNTED,),
+    Task.REPAIR: (Status.REPAIRED,),
 }
-ENDS = (Word.SOLVED, Word.UNIQUE, Word.SEVERAL, Word.COUNTED, Word.OVER_BOUND, Word.REPAIRED, Word.NO_SOLUTION)
+ENDS = (
+    Status.SOLVED,
+    Status.UNIQUE,
+    Status.SEVERAL,
+    Status.COUNTED,
+    Status.OVER_BOUND,
+    Status.REPAIRED,
+    Status.NO_SOLUTION,
+)
 
 
-def key(label: Word) -> str:
-    """Return the key of a label's column."""
-    return label.value.replace(" ", "_")
+def key(status: Status) -> str:
+    """Return the key of a status's column."""
+    return status.value.replace(" ", "_")
 
 
 def _milliseconds(value: float) -> str:
@@ -54,7 +62,7 @@ COLUMNS = [
 
 
 def columns_of(task: Task) -> list[Column]:
-    """Return all columns; those of the labels that a task aims at are always shown."""
+    """Return all columns; those of the statuses that a task aims at are always shown."""
     first, *others = (key(w) for w in EXPECTED[task])
     columns = [replace(c, optional=False) if c.key in others else c for c in COLUMNS]
     return [replace(c, of="runs", optional=False) if c.key == first else c for c in columns]

@@ -38,7 +38,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from cagematch.problems.outcome import DECIDED, Task, Word
+from cagematch.problems.outcome import DECIDED, Status, Task
 from cagematch.scheduler.reports.columns import FAILED, columns_of, key
 from cagematch.scheduler.reports.runs import JudgedRun, judged_runs, puzzles_run, sizes
 from cagematch.scheduler.reports.scope import Scope
@@ -46,7 +46,7 @@ from cagematch.scheduler.reports.sizes import ModelSize, as_text
 from cagematch.scheduler.reports.statistics import mean, median, percentile
 from cagematch.scheduler.reports.table import Table
 
-LOUD = (Word.WRONG, Word.ERROR)
+LOUD = (Status.WRONG, Status.ERROR)
 MS = 1000
 DIGITS = 6  # decimals of a time in seconds; finer is noise
 
@@ -97,7 +97,7 @@ def _table(name: str, task: Task, group: Group, models: dict[int, ModelSize], co
     about = _puzzles(len(every)) + (f", task {task}" if task is not Task.SOLVE else "")
     if shared != every and ranked:
         about += f", ranked on {_puzzles(len(shared)).replace(' ', ' shared ')}"
-    failed = frozenset(run.run for runs in group.values() for run in runs if run.word in LOUD)
+    failed = frozenset(run.run for runs in group.values() for run in runs if run.status in LOUD)
     return Table(name, about, columns_of(task), rows, {at for at, row in enumerate(rows) if _loud(row)}, failed)
 
 
@@ -119,15 +119,15 @@ def _mean_s(runs: list[JudgedRun], puzzles: set[int]) -> float:
 
 
 def _row(configuration: str, runs: list[JudgedRun]) -> dict[str, Any]:
-    found = Counter(run.word for run in runs)
+    found = Counter(run.status for run in runs)
     return {
         "configuration": configuration,
         "task": runs[0].task.value,
         "runs": len(runs),
-        **{key(w): found[w] for w in Word},
-        "solutions": _total(run.count for run in runs if run.task is Task.COUNT and run.word in DECIDED),
-        "changes": _total(run.changes for run in runs if run.word is Word.REPAIRED),
-        **_times([run.wall_s for run in runs if run.word is not Word.UNSUPPORTED]),
+        **{key(w): found[w] for w in Status},
+        "solutions": _total(run.count for run in runs if run.task is Task.COUNT and run.status in DECIDED),
+        "changes": _total(run.changes for run in runs if run.status is Status.REPAIRED),
+        **_times([run.wall_s for run in runs if run.status is not Status.UNSUPPORTED]),
     }
 
 
@@ -163,7 +163,7 @@ def _size(runs: list[JudgedRun], models: dict[int, ModelSize]) -> dict[str, Any]
 def _note(row: dict[str, Any]) -> str | None:
     if not _failed(row):
         return None
-    return Word.UNSUPPORTED.value if row["unsupported"] == row["runs"] else "disqualified"
+    return Status.UNSUPPORTED.value if row["unsupported"] == row["runs"] else "disqualified"
 
 
 def _rank(row: dict[str, Any]) -> tuple[float, ...]:

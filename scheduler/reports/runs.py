@@ -23,7 +23,7 @@ from cagematch.models import (
     Worker,
 )
 from cagematch.models.engine import reading
-from cagematch.problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Task, Verdict, Word, verdict, word
+from cagematch.problems.outcome import NOTHING_KNOWN, Answer, Known, Outcome, Status, Task, Verdict, status_of, verdict
 from cagematch.scheduler.reports.puzzles.evidence import OUTCOME, evidence
 from cagematch.scheduler.reports.scope import Scope, over, set_puzzles
 from cagematch.scheduler.reports.sizes import ModelSize, parse
@@ -71,7 +71,7 @@ class JudgedRun:
     task: Task
     configuration: str
     puzzle_id: int
-    word: Word
+    status: Status
     wall_s: float
     count: int | None
     changes: int | None
@@ -122,9 +122,9 @@ def judged_runs(connection: Connection, covered: Scope) -> Iterator[JudgedRun]:
     for row in connection.execution_options(yield_per=CHUNK).execute(query):
         name, configuration, run, puzzle, wall_s, size_id, task, *rest = row
         outcome = Outcome(Task(task), *rest)
-        label = word(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
+        status = status_of(outcome, verdict(outcome, shown.get(puzzle, NOTHING_KNOWN)))
         counted = outcome.count, outcome.changes
-        yield JudgedRun(run, name, outcome.task, configuration, puzzle, label, wall_s, *counted, size_id)
+        yield JudgedRun(run, name, outcome.task, configuration, puzzle, status, wall_s, *counted, size_id)
 
 
 def puzzles_run(connection: Connection, covered: Scope) -> dict[str, set[int]]:
@@ -166,7 +166,7 @@ def exported(connection: Connection, covered: Scope) -> Iterator[dict[str, Any]]
         yield {name: round(value, DIGITS) if isinstance(value, float) else value for name, value in row.items()} | {
             "set": "+".join(names.get((None if covered.newest else row["batch"], row["puzzle_id"]), ())),
             "verdict": judged if row["answer"] != "unknown" or judged is Verdict.WRONG else None,
-            "status": word(outcome, judged),
+            "status": status_of(outcome, judged),
             "finished_at": datetime.fromtimestamp(row["finished_at"], UTC).isoformat(timespec="milliseconds"),
         }
 

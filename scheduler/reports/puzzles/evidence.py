@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from cagematch.models import Batch, PuzzleSet, Run, SetEntry, StoredConfiguration, StoredPuzzle
-from cagematch.problems.outcome import Outcome, Task, Word, verdict, word
+from cagematch.problems.outcome import Outcome, Status, Task, status_of, verdict
 from cagematch.scheduler.reports.scope import Scope, over, sets_covered
 from cagematch.scheduler.reports.table import Cell
 
@@ -19,7 +19,7 @@ SOLUTION = case((Run.holds.is_(True) & (Run.verified >= 1), Run.solution))  # of
 # In the order of the fields of `Outcome`.
 OUTCOME = (Batch.task, Run.answer, Run.stop, Run.holds, Run.count, Run.complete, Run.changes)
 SHORT = 40  # characters of a cell on a terminal
-ConfigurationsByLabel = dict[Word, list[str]]
+ConfigurationsByStatus = dict[Status, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ def pairs(connection: Connection, puzzles: Select[int]) -> dict[int, tuple[str, 
     return {puzzle: pair[1:] for puzzle, pair in found.items()}
 
 
-def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, ConfigurationsByLabel]:
-    """Return the claims of configurations by puzzle. The labels come from each run alone, without other evidence."""
+def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict[int, ConfigurationsByStatus]:
+    """Return the claims of configurations by puzzle. The statuses come from each run alone, without other evidence."""
     query = (
         over(select(Run.puzzle_id, StoredConfiguration.text, *OUTCOME), covered)
         .join(Batch, Batch.id == Run.batch_id)
@@ -98,16 +98,16 @@ def claims(connection: Connection, covered: Scope, puzzles: Select[int]) -> dict
         .order_by(Run.puzzle_id, StoredConfiguration.id)
         .distinct()
     )
-    found: defaultdict[int, ConfigurationsByLabel] = defaultdict(dict)
+    found: defaultdict[int, ConfigurationsByStatus] = defaultdict(dict)
     for puzzle, configuration, task, *rest in connection.execute(query):
         outcome = Outcome(Task(task), *rest)
-        names = found[puzzle].setdefault(word(outcome, verdict(outcome)), [])
+        names = found[puzzle].setdefault(status_of(outcome, verdict(outcome)), [])
         if configuration not in names:
             names.append(configuration)
     return found
 
 
-def by(claimed: ConfigurationsByLabel, only: Iterable[Word]) -> str:
+def by(claimed: ConfigurationsByStatus, only: Iterable[Status]) -> str:
     """Return the configurations by claim as text: ``several: cp-sat, scip; unique: cbc``. One claim is not named."""
     selected = {claim: claimed[claim] for claim in only if claim in claimed}
     if len(selected) == 1:

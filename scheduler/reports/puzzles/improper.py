@@ -20,9 +20,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, case, func, not_, select
 
 from cagematch.models import Run
-from cagematch.problems.outcome import DECIDED, Answer, Stop, Task, Word
+from cagematch.problems.outcome import DECIDED, Answer, Status, Stop, Task
 from cagematch.scheduler.reports.puzzles.evidence import (
-    ConfigurationsByLabel,
+    ConfigurationsByStatus,
     by,
     claims,
     evidence,
@@ -102,11 +102,11 @@ def _finding(row: Any) -> Finding:
     return Finding.UNDECIDED
 
 
-def _row(row: Any, claimed: ConfigurationsByLabel, pair: tuple[str, str] | None) -> dict[str, Any]:
+def _row(row: Any, claimed: ConfigurationsByStatus, pair: tuple[str, str] | None) -> dict[str, Any]:
     found = _finding(row)
-    labels = [w for w in Word if (w in DECIDED) is (found is not Finding.UNDECIDED)]
+    statuses = [w for w in Status if (w in DECIDED) is (found is not Finding.UNDECIDED)]
     solution, second = pair or (row.least, row.most if row.most != row.least else None)
-    names = by(claimed, labels) or by(claimed, Word)
+    names = by(claimed, statuses) or by(claimed, Status)
     return {"found": found.value, "by": names, "solution": solution, "second": second}
 
 

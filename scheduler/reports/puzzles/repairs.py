@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Select, func, select
 
 from cagematch.models import Run, StoredPuzzle
 from cagematch.problems.kinds import KINDS
-from cagematch.problems.outcome import Task, Word
-from cagematch.scheduler.reports.puzzles.evidence import ConfigurationsByLabel, by, claims, of_tasks, placed, short
+from cagematch.problems.outcome import Status, Task
+from cagematch.scheduler.reports.puzzles.evidence import ConfigurationsByStatus, by, claims, of_tasks, placed, short
 from cagematch.scheduler.reports.scope import Scope, over
 from cagematch.scheduler.reports.table import Column, Table
 
@@ -75,9 +75,9 @@ def _best(covered: Scope) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _row(best: Any, claimed: ConfigurationsByLabel) -> dict[str, Any]:
-    found = next((w for w in (Word.REPAIRED, Word.NO_SOLUTION) if w in claimed), None)
-    row = {"found": found.value if found else "undecided", "by": by(claimed, [found] if found else Word)}
+def _row(best: Any, claimed: ConfigurationsByStatus) -> dict[str, Any]:
+    found = next((w for w in (Status.REPAIRED, Status.NO_SOLUTION) if w in claimed), None)
+    row = {"found": found.value if found else "undecided", "by": by(claimed, [found] if found else Status)}
     if best is None:
         return row | {"changes": None, "cells": None, "solution": None}
     cells = ", ".join(changed(best.kind, best.text, best.solution))

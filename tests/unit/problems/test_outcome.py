@@ -6,7 +6,19 @@ from itertools import product
 
 import pytest
 
-from cagematch.problems.outcome import DECIDED, Answer, Asked, Known, Outcome, Stop, Task, Verdict, Word, verdict, word
+from cagematch.problems.outcome import (
+    DECIDED,
+    Answer,
+    Asked,
+    Known,
+    Outcome,
+    Status,
+    Stop,
+    Task,
+    Verdict,
+    status_of,
+    verdict,
+)
 
 SOLUTION, NONE, UNKNOWN = Answer
 FINISHED, TIMEOUT = Stop.FINISHED, Stop.TIMEOUT
@@ -76,37 +88,37 @@ def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, ex
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (solve(SOLUTION, holds=True), Word.SOLVED),
-        (solve(NONE), Word.NO_SOLUTION),
-        (solve(UNKNOWN), Word.GAVE_UP),
-        (solve(SOLUTION, holds=True, stop=TIMEOUT), Word.TIMEOUT),
-        (found(Task.UNIQUE, 1, complete=True), Word.UNIQUE),
-        (found(Task.UNIQUE, 2, complete=False), Word.SEVERAL),
-        (found(Task.UNIQUE, 2, complete=True), Word.SEVERAL),
-        (found(Task.UNIQUE, 1, complete=False), Word.GAVE_UP),
-        (found(Task.UNIQUE, 1, complete=False, stop=TIMEOUT), Word.TIMEOUT),
-        (none(Task.UNIQUE), Word.NO_SOLUTION),
-        (found(Task.COUNT, 12, complete=True), Word.COUNTED),
-        (found(Task.COUNT, 12, complete=False), Word.OVER_BOUND),
-        (found(Task.COUNT, 12, complete=False, stop=TIMEOUT), Word.TIMEOUT),
-        (repair(2), Word.REPAIRED),
-        (repair(2, complete=False), Word.GAVE_UP),
-        (repair(2, complete=False, stop=TIMEOUT), Word.TIMEOUT),
+        (solve(SOLUTION, holds=True), Status.SOLVED),
+        (solve(NONE), Status.NO_SOLUTION),
+        (solve(UNKNOWN), Status.GAVE_UP),
+        (solve(SOLUTION, holds=True, stop=TIMEOUT), Status.TIMEOUT),
+        (found(Task.UNIQUE, 1, complete=True), Status.UNIQUE),
+        (found(Task.UNIQUE, 2, complete=False), Status.SEVERAL),
+        (found(Task.UNIQUE, 2, complete=True), Status.SEVERAL),
+        (found(Task.UNIQUE, 1, complete=False), Status.GAVE_UP),
+        (found(Task.UNIQUE, 1, complete=False, stop=TIMEOUT), Status.TIMEOUT),
+        (none(Task.UNIQUE), Status.NO_SOLUTION),
+        (found(Task.COUNT, 12, complete=True), Status.COUNTED),
+        (found(Task.COUNT, 12, complete=False), Status.OVER_BOUND),
+        (found(Task.COUNT, 12, complete=False, stop=TIMEOUT), Status.TIMEOUT),
+        (repair(2), Status.REPAIRED),
+        (repair(2, complete=False), Status.GAVE_UP),
+        (repair(2, complete=False, stop=TIMEOUT), Status.TIMEOUT),
     ],
 )
 def test_a_label_follows_from_the_stop_and_then_from_the_answer(outcome, expected):
-    assert word(outcome, verdict(outcome)) is expected
-    assert word(outcome, WRONG) is Word.WRONG
+    assert status_of(outcome, verdict(outcome)) is expected
+    assert status_of(outcome, WRONG) is Status.WRONG
 
 
 def test_every_combination_has_a_label():
     for task, answer, stop, complete, judged in product(Task, Answer, Stop, (None, False, True), Verdict):
-        assert word(Outcome(task, answer, stop, complete=complete), judged) in Word
+        assert status_of(Outcome(task, answer, stop, complete=complete), judged) in Status
 
 
 def test_labels_are_ordered_by_severity():
-    assert list(Word)[:2] == [Word.WRONG, Word.ERROR]
-    assert list(Word)[-1] is Word.SOLVED
-    assert {w for w in Word if w not in DECIDED} == {Word.GAVE_UP, Word.WRONG} | {
-        Word(stop.value) for stop in Stop if stop is not FINISHED
+    assert list(Status)[:2] == [Status.WRONG, Status.ERROR]
+    assert list(Status)[-1] is Status.SOLVED
+    assert {w for w in Status if w not in DECIDED} == {Status.GAVE_UP, Status.WRONG} | {
+        Status(stop.value) for stop in Stop if stop is not FINISHED
     }

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from cagematch.models import BatchState
-from cagematch.problems.outcome import Word
+from cagematch.problems.outcome import Status
 from cagematch.scheduler.live import watch as watching
 from cagematch.scheduler.live.progress import ConfigurationProgress as One
 from cagematch.scheduler.live.progress import Progress
@@ -117,8 +117,8 @@ def test_bars_show_count_rate_and_rest(width):
     states = [
         state(One("[red]", 0, 4), One("b", 0, 4)),
         state(
-            One("[red]", 4, 4, {Word.SOLVED: 4}),
-            One("b", 4, 4, {Word.WRONG: 4}),
+            One("[red]", 4, 4, {Status.SOLVED: 4}),
+            One("b", 4, 4, {Status.WRONG: 4}),
             over=BatchState.DONE,
         ),
     ]
@@ -150,8 +150,8 @@ def test_lines_are_few():
 
 
 def test_conclusion_names_what_came_and_fails_when_something_was_wrong():
-    good = state(One("a", 3, 3, {Word.SOLVED: 2, Word.TIMEOUT: 1}), over=BatchState.DONE)
-    bad = state(One("a", 1, 3, {Word.ERROR: 1}), over=BatchState.CANCELLED)
+    good = state(One("a", 3, 3, {Status.SOLVED: 2, Status.TIMEOUT: 1}), over=BatchState.DONE)
+    bad = state(One("a", 1, 3, {Status.ERROR: 1}), over=BatchState.CANCELLED)
 
     assert conclusion(good) == (
         "batch 7 done: 3 of 3 runs (1 timeout, 2 solved); compare them with `scheduler report 7`",

@@ -17,7 +17,7 @@ from conforming import BEGINNING_ANEW, CASES, EASY, HASTE_S, LIMIT_S, PUZZLES, R
 from families import measured
 
 from cagematch.problems.kinds import KINDS
-from cagematch.problems.outcome import Answer, Asked, Known, Outcome, Stop, Task, Word, verdict, word
+from cagematch.problems.outcome import Answer, Asked, Known, Outcome, Status, Stop, Task, status_of, verdict
 from cagematch.problems.problem import Problem
 from cagematch.workers.backends import load
 from cagematch.workers.configurations import Configuration, configuration
@@ -92,20 +92,20 @@ def outcome(problem: Problem, asked: Asked, found: Measured) -> Outcome:
     return Outcome(asked.task, found.answer, found.stop, holds, found.count, found.complete, changes)
 
 
-def expected(task: Task, count: int, least: int | None) -> Word:
+def expected(task: Task, count: int, least: int | None) -> Status:
     if (least is None) if task is Task.REPAIR else (count == 0):
-        return Word.NO_SOLUTION
+        return Status.NO_SOLUTION
     if task is Task.UNIQUE:
-        return Word.SEVERAL if count > 1 else Word.UNIQUE
+        return Status.SEVERAL if count > 1 else Status.UNIQUE
     if task is Task.COUNT:
-        return Word.OVER_BOUND if count > BOUND else Word.COUNTED
-    return Word.REPAIRED
+        return Status.OVER_BOUND if count > BOUND else Status.COUNTED
+    return Status.REPAIRED
 
 
 def check(problem: Problem, asked: Asked, found: Measured, count: int, least: int | None) -> None:
     told, known = outcome(problem, asked, found), Known(count, least)
     assert found.detail == ""
-    assert word(told, verdict(told, known)) is expected(asked.task, count, least)
+    assert status_of(told, verdict(told, known)) is expected(asked.task, count, least)
     if asked.task is Task.REPAIR:
         assert told.changes == least
     else:
