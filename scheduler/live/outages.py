@@ -1,4 +1,4 @@
-"""Outages: reporting that a service is unreachable, and waiting until it returns."""
+"""Outages: reporting that a service is unreachable, and waiting until it is reachable again."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def broker_watch(broker: str, console: Console) -> Callable[[], None]:
 
 
 def unreachable(broker: str) -> str:
-    """Return the message for a broker that does not answer."""
-    return f"the broker {without_password(broker)} is unreachable; queued runs wait until it returns"
+    """Return the message for an unreachable broker."""
+    return f"the broker {without_password(broker)} is unreachable; queued runs wait until it is reachable"
 
 
 def answers(broker: str) -> bool:

@@ -227,7 +227,7 @@ def test_submit_during_a_redis_outage(place: Place):
     place.redis.start()
 
     assert "batch 1 is stored, but the broker" in told
-    assert "does not answer" in state
+    assert "is unreachable" in state
     until(done(place), 120)
     assert set(place.solved.values()) == {1}
 

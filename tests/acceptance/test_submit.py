@@ -130,6 +130,6 @@ def test_batches_with_other_limits(scheduler):
 
     for command, *file in (("report",), ("export", "-")):
         told = scheduler(command, *file).stderr
-        assert "batch 1 left out: other limits (3 s, 2 GiB); `scheduler report 1` shows it" in told
-        assert "left out" not in scheduler(command, 1, *file).stderr
+        assert "batch 1 excluded: different limits (3 s, 2 GiB); report it with `scheduler report 1`" in told
+        assert "excluded" not in scheduler(command, 1, *file).stderr
         assert "excluded" in scheduler(command, "--help").stdout

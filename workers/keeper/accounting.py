@@ -46,7 +46,7 @@ class Sample(NamedTuple):
         """The reason to kill the run, as the stop and a text for people; None when it may continue."""
         limit_s = max(limits.time_s, WARM_UP_S) if self.running and self.running.warm_up else limits.time_s
         if self.wall_s > limit_s + limits.grace_s:
-            return Stop.TIMEOUT, "killed: the solver did not keep its limit"
+            return Stop.TIMEOUT, "killed: the solver exceeded its time limit"
         if self._resident_kib(limits.memory_mib * KIB_PER_MIB) > limits.memory_mib * KIB_PER_MIB:
             return Stop.MEMOUT, f"killed: over {limits.memory_mib} MiB"
         return None

@@ -145,9 +145,9 @@ class RunSupervisor:
                 if gap_s > GAP_S and decode_as(RunAnswer, frame).wall_s > GAP_S:
                     return "the run was suspended"
                 if not self._pending.forward(frame):
-                    return "the solver wrote to the channel of the answers"
+                    return "the solver wrote to the answer channel"
         except FrameError as error:
-            return f"the solver wrote to the channel of the answers: {error}"
+            return f"the solver wrote to the answer channel: {error}"
         return ""
 
     def _watch(self, sandbox: SandboxProcess, gap_s: float) -> None:

@@ -186,7 +186,7 @@ def _check(measured: Measured, rules: Rules) -> None:
     except (TypeError, ValueError) as error:
         measured.answer, measured.stop = Answer.UNKNOWN, Stop.ERROR
         measured.assignment, measured.more, measured.counters = None, [], {}
-        measured.detail = f"the backend broke its contract: {error}"
+        measured.detail = f"the backend violated its contract: {error}"
 
 
 def _integers(values: list[int], expected: int) -> list[int]:

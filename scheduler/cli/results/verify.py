@@ -29,8 +29,8 @@ def verify(
 ) -> None:
     """Check solutions against the rules of their puzzles.
 
-    Reports which rule a wrong solution breaks, and where. A file contains JSON lines with a "solution" for each
-    puzzle, a table with the columns puzzle and solution, or lines with a puzzle and its solution.
+    Reports which rule a wrong solution breaks, and where. A file contains JSON lines with the field "solution",
+    a table with the columns puzzle and solution, or lines with a puzzle and its solution.
 
     The exit code is 1 when a solution is wrong, or when the configuration of --by disagrees.
     """
