@@ -55,7 +55,7 @@ class Stop(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether the answer is right. Derived for each report, because later runs can change it."""
+    """Whether the answer is correct. Derived for each report, because later runs can change it."""
 
     CORRECT = "correct"
     WRONG = "wrong"

@@ -1,3 +1,3 @@
-"""Deciding what to solve, and telling what happened."""
+"""Deciding what to solve, and reporting the results."""
 
-import cagematch.workers  # noqa: F401 - before anything else: it sees to it that ours is what an import finds
+import cagematch.workers  # noqa: F401

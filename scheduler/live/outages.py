@@ -61,7 +61,7 @@ def retry_during_outage(engine: Engine, ask: Callable[[], T], console: Console, 
 
 
 def broker_watch(broker: str, console: Console) -> Callable[[], None]:
-    """Return a check that reports the begin and the end of an outage of the broker. Call it as often as you like."""
+    """Return a check that reports the start and the end of an outage of the broker. It can be called at any rate."""
     reachable, due = True, time.monotonic()
 
     def check() -> None:

@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     peak_kib: int
 
     def excess(self, limits: BatchLimits) -> tuple[Stop, str] | None:
-        """The reason to kill the run, as the stop and a text for people; None when it may continue."""
+        """The reason to kill the run, as the stop and a description; None if it may continue."""
         limit_s = max(limits.time_s, WARM_UP_S) if self.running and self.running.warm_up else limits.time_s
         if self.wall_s > limit_s + limits.grace_s:
             return Stop.TIMEOUT, "killed: the solver exceeded its time limit"

@@ -27,7 +27,7 @@ FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class RunSupervisor:
-    """Owns the sandboxes of a slot and sees each pending run to its answer.
+    """Owns the sandboxes of a slot and obtains an answer to each pending run.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class RunSupervisor:
         self.tidy = not left
 
     def abort(self) -> None:
-        """Drop every run; kill a sandbox that is in the middle of one."""
+        """Cancel every run; kill a sandbox that has a run in flight."""
         if sandbox := self.busy:
             self._end(sandbox)
         self._pending.clear()
@@ -166,7 +166,7 @@ class RunSupervisor:
             self._kill(sandbox, sample, *excess)
 
     def _may_skip(self, running: Running | None) -> bool:
-        """Whether the run is too young to be sampled; one in SKIPPED_SAMPLES is sampled for what short runs leave."""
+        """Whether the run is too young to be sampled; one in SKIPPED_SAMPLES is sampled to find leftover processes."""
         self._skipped += 1
         young = running and time.monotonic() - running.started_ns / NS_PER_S < TICK_S
         return bool(young and self._skipped % SKIPPED_SAMPLES)
@@ -240,7 +240,7 @@ class RunSupervisor:
         self._pending.disturb(how)
 
     def _end(self, sandbox: SandboxProcess, *, keep_answers: bool = True) -> None:
-        """Kill and reap a sandbox and its descendants; the idle sandbox of another family lives on."""
+        """Kill and reap a sandbox and its descendants; the idle sandbox of another family stays alive."""
         self._sandboxes = {family: other for family, other in self._sandboxes.items() if other is not sandbox}
         end_all(spare=_pids(self._sandboxes.values()))
         if keep_answers:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 GRACE_S = 0.5
-RETIRED = 75  # exit code of a sandbox that asks to be replaced; no run is to blame
+RETIRED = 75  # exit code of a sandbox that requests its replacement; no run caused it
 
 
 class MessageError(Exception):
@@ -179,7 +179,7 @@ class ReleaseCores(Message, frozen=True):
 
 
 class Abort(Message, frozen=True):
-    """Drop every pending run and kill the in-flight one."""
+    """Cancel every pending run and kill the in-flight one."""
 
 
 class LeasedCores(Message, frozen=True):
@@ -189,7 +189,7 @@ class LeasedCores(Message, frozen=True):
 
 
 class Aborted(Message, frozen=True):
-    """Every run was dropped."""
+    """Every run was cancelled."""
 
 
 class KeeperFailed(Message, frozen=True):

@@ -91,7 +91,7 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
 
 
 def _confirmed(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
-    """Check the solutions of a file and print the results; return whether all are right and confirmed by --by."""
+    """Check the solutions of a file and print the results; return whether all are correct and confirmed by --by."""
     from cagematch.scheduler.solutions.verification import as_object, description, summary
 
     by = configuration.text if configuration else None
