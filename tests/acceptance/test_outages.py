@@ -193,7 +193,7 @@ def test_full_spool(place: Place):
     until(done(place), 120)
     assert set(place.solved.values()) == {1}
     worker.terminate()
-    assert "is full: no run is begun until the database is back" in worker.communicate(timeout=20)[1]
+    assert "is full: no run starts until the database is reachable" in worker.communicate(timeout=20)[1]
 
 
 def test_flapping_postgresql(place: Place):

@@ -1,7 +1,7 @@
 """The solver process: receives runs, solves them one after another, sends answers.
 
-A keeper starts it by exec and owns its limits. One process serves thousands of runs. Standard output belongs to the
-solvers, some of which print banners; answers leave through a descriptor of their own.
+A keeper starts it by exec and owns its limits. One process serves thousands of runs. Solvers may print
+banners to standard output, so answers use a separate descriptor.
 """
 
 from __future__ import annotations
