@@ -32,7 +32,7 @@ def verify(
     Reports which rule a wrong solution breaks, and where. A file contains JSON lines with the field "solution",
     a table with the columns puzzle and solution, or lines with a puzzle and its solution.
 
-    The exit code is 1 when a solution is wrong, or when the configuration of --by disagrees.
+    The exit code is 1 if a solution is wrong, or if the configuration of --by disagrees or gives no answer.
     """
     from cagematch.problems.kinds import kind_named
     from cagematch.scheduler.solutions.verification import require_handled
