@@ -107,7 +107,7 @@ def direct(rules: Rules) -> Direct:
     ``Less``
         One row per value t of the first variable: not both the first ≥ t and the second ≤ t.
     ``AllowedSets``
-        One auxiliary atom per set, exactly one of which holds, and one link per value.
+        One auxiliary atom per set, exactly one true atom among these, and one link per value.
     """
     choices = [c for c in rules.constraints if isinstance(c, AllowedSets)]
     domains = (*rules.domains, *(range(len(c.sets)) for c in choices))

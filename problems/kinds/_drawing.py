@@ -18,7 +18,7 @@ def frame(lines: Sequence[str]) -> str:
     return "\n".join([f"┌{bar}┐", *(f"│ {line} │" for line in lines), f"└{bar}┘"])
 
 
-Weight = Callable[[int, int], int]  # the weight of the border between two cells, either of which may be OUTSIDE
+Weight = Callable[[int, int], int]  # the weight of the border between two cells, each may be OUTSIDE
 
 
 def lattice(columns: int, cells: Sequence[str], weight: Weight, notes: Mapping[int, str] | None = None) -> str:

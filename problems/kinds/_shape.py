@@ -173,6 +173,6 @@ def _regular(regions: str, options: str) -> Shape | None:
 
 def _check(shape: Shape, prefix: str) -> None:
     if "W" in shape.options and (shape.regions or shape.rows != shape.columns):
-        raise PuzzleError(f"found prefix {prefix!r}, expected square boxes with windows (W:)", 0)
+        raise PuzzleError(f"found prefix {prefix!r}, expected square boxes for windows (W:)", 0)
     if "C" in shape.options and (shape.regions or shape.n % 2 == 0):
-        raise PuzzleError(f"found prefix {prefix!r}, expected boxes with a centre cell with centre dots (C:)", 0)
+        raise PuzzleError(f"found prefix {prefix!r}, expected boxes with a centre cell for centre dots (C:)", 0)

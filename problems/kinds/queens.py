@@ -1,4 +1,4 @@
-"""N queens on an n × n board, no two of which attack each other.
+"""N queens on an n × n board, placed so that no queen attacks another.
 
 Text form: the number of queens, ``8``. There are 2 solutions for 4 queens, 92 for 8, and none for 2 and 3
 (sequence A000170 of the OEIS).

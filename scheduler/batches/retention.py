@@ -94,7 +94,7 @@ def prune(engine: Engine, found: Deletion, report: ProgressCallback = lambda _, 
         with writing(engine) as connection:
             over = update(Batch).where(Batch.id == batch_id, Batch.state != BatchState.ACTIVE)
             if not connection.execute(over.values(state=BatchState.CANCELLED)).rowcount:
-                raise InputError(f"batch {batch_id} was resumed meanwhile; run `scheduler cancel {batch_id}` first")
+                raise InputError(f"batch {batch_id} has been resumed; run `scheduler cancel {batch_id}` first")
             # Without shards, the batch cannot be resumed while its runs are being deleted.
             connection.execute(delete(Shard).where(Shard.batch_id == batch_id))
         while deleted := _chunk(engine, Run, Run.batch_id == batch_id):

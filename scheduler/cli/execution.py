@@ -69,7 +69,7 @@ def run(connections: Connections, engine: Engine, batch_id: int, *, wait: bool) 
         broker = without_password(connections.broker)
         output().print(
             f"batch {batch_id} is stored, but the broker {broker} is unreachable; "
-            f"workers start when it answers, and {progress}"
+            f"workers start when it is reachable, and {progress}"
         )
     if wait:
         follow_workers(connections, engine, batch_id)

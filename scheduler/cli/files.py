@@ -58,7 +58,7 @@ def load(listed: list[PuzzleFile], *, skip_invalid: bool, contradictions: bool =
 
 
 def announce(loaded: list[Loaded], limit: int | None, runs_per_puzzle: int) -> None:
-    """Print the number of runs where it is very large: a mistyped --repeat takes years."""
+    """Print the number of runs where it is very large: a mistyped --repeat may run for years."""
     puzzles = sum(one.distinct if limit is None else min(limit, one.distinct) for one in loaded)
     if puzzles * runs_per_puzzle > MANY_RUNS:
         warn(f"this batch has {puzzles * runs_per_puzzle:,} runs; Ctrl-C stops it")

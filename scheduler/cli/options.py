@@ -123,7 +123,9 @@ FileFormat = Annotated[
         "--format", metavar="FORMAT", help="Format of the files: lines, grid or jsonl.", show_default="detected"
     ),
 ]
-SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Skip invalid puzzles instead of refusing the file.")]
+SkipInvalid = Annotated[
+    bool, typer.Option("--skip-invalid", help="Skip invalid puzzles instead of rejecting the file.")
+]
 To = Annotated[
     str | None,
     typer.Option("--to", metavar="BATCH", help="Batch to add the configurations to; its unfinished runs resume."),
@@ -214,7 +216,7 @@ By = Annotated[
     typer.Option("--by", metavar="CONFIG", help="Configuration whose model also checks each solution."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per solution and line.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one line of JSON per solution.")]
 
 # worker
 Pools = Annotated[

@@ -21,7 +21,7 @@ def model_of(puzzle: Puzzle, configuration: Configuration) -> Table | str:
     """
     rules = problem_of(puzzle.kind, puzzle.text).rules
     if why := unsupported(configuration.backend, rules):
-        return f"{configuration.text}: {configuration.backend} cannot {why}"
+        return f"{configuration.text}: {configuration.backend} does not support {why}"
     found = size(configuration, rules)
     return _table(configuration.text, ModelSize(found.variables, found.constraints))
 

@@ -1,4 +1,4 @@
-"""Outages: reporting that a service is unreachable, and waiting until it returns."""
+"""Outages: reporting that a service is unreachable, and waiting until it is reachable again."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def retry_during_outage(engine: Engine, ask: Callable[[], T], console: Console, 
 
 
 def broker_watch(broker: str, console: Console) -> Callable[[], None]:
-    """Return a check that reports the begin and the end of an outage of the broker. Call it as often as you like."""
+    """Return a check that reports the start and the end of an outage of the broker. It can be called at any rate."""
     reachable, due = True, time.monotonic()
 
     def check() -> None:
@@ -79,8 +79,8 @@ def broker_watch(broker: str, console: Console) -> Callable[[], None]:
 
 
 def unreachable(broker: str) -> str:
-    """Return the message for a broker that does not answer."""
-    return f"the broker {without_password(broker)} is unreachable; queued runs wait until it returns"
+    """Return the message for an unreachable broker."""
+    return f"the broker {without_password(broker)} is unreachable; queued runs wait until it is reachable"
 
 
 def answers(broker: str) -> bool:

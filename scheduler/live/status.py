@@ -95,7 +95,7 @@ def claim_database(engine: Engine) -> int | None:
 
 
 def abandonment_check(engine: Engine, batch_id: int) -> Callable[[], None]:
-    """Return a check that raises ServiceError when no process runs a batch of an embedded database any more."""
+    """Return a check that raises ServiceError once no process runs a batch of an embedded database."""
     last = time.monotonic()
 
     def check() -> None:

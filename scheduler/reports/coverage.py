@@ -169,7 +169,7 @@ def excluded_runs(connection: Connection, covered: Scope) -> str:
     texts = select(StoredConfiguration.text).where(StoredConfiguration.id.in_(runs.keys() - left.keys()))
     empty = ", ".join(sorted(connection.scalars(texts)))
     note = f"note: {excluded:,} disturbed run{'s' * (excluded != 1)} excluded"
-    return note + (f"; no runs left of {empty}" if empty else "")
+    return note + (f"; no runs remain for {empty}" if empty else "")
 
 
 def _cores(connection: Connection, covered: Scope) -> list[str]:

@@ -38,7 +38,7 @@ class Disturbance:
     runs
         The number of disturbed runs by configuration.
     shifts
-        The shifts of which all runs are disturbed.
+        The shifts whose runs are all disturbed.
     bound
         Hosts with the longest time, in seconds, of an undisturbed probe: slower runs are disturbed.
     """

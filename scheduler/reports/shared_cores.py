@@ -1,7 +1,7 @@
 """Runs on cores that another tenant used, detected by the core speed probes.
 
 No kernel counter shows this on a virtual machine: see `workers.machine.speed`. A probe slower than the bound of its
-host marks its run as disturbed. If more than a tenth of the time is affected, all runs around it are marked: the other
+host marks its run as disturbed. If more than a tenth of the time is affected, all runs around it are marked. The other
 tenant then also uses the caches and the memory of the host between the probes.
 """
 

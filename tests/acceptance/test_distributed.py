@@ -246,7 +246,7 @@ def refused(fleet: Fleet) -> Refused:
 
 
 def test_unreachable_broker(refused: Refused, free_port: int):
-    refused("does not answer", CAGEMATCH_BROKER_URL=f"redis://127.0.0.1:{free_port}/0")
+    refused("is unreachable", CAGEMATCH_BROKER_URL=f"redis://127.0.0.1:{free_port}/0")
 
 
 def test_unreachable_database(refused: Refused, free_port: int):

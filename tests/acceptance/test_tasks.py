@@ -101,7 +101,7 @@ def test_model_size_without_a_run(scheduler):
     assert "NotEqual     24      24    8     56\n" in told
     other = scheduler("show", r"3x3:x(4\)(6\)(\3)..(\7)..", "--model", "exact-cover").stdout
     assert "not stored" in other
-    assert "exact-cover: exact-cover cannot handle Sum" in other
+    assert "exact-cover: exact-cover does not support Sum" in other
     assert "beauty" in scheduler("show", "book:1", "--model", "beauty", code=2).stderr
     assert "nothing stored" in scheduler("show", "beauty", "--model", "cp-sat", code=2).stderr
     sizes = scheduler("report", "good", "--columns", "configuration,size").stdout

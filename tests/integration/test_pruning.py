@@ -100,11 +100,11 @@ def test_active_batch_is_refused(engine: Engine, batch: int):
 
 
 def test_batch_resumed_meanwhile(engine: Engine, batch: int):
-    """A batch that was resumed meanwhile is not deleted."""
+    """A batch that was resumed in the meantime is not deleted."""
     found = pruning.plan_deletion(engine, [batch], unused=False)
     add_configurations(engine, batch, configurations(["cp-sat"]))
 
-    with pytest.raises(InputError, match="was resumed meanwhile"):
+    with pytest.raises(InputError, match="has been resumed"):
         pruning.prune(engine, found)
 
     assert counts(engine)["batch"] == 1

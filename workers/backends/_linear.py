@@ -2,8 +2,8 @@
 
 The program of the rules is cached as a protocol buffer and loaded in one call; no solver object is kept.
 
-Documentation: the OR-Tools reference, ``pywraplp``, and ``linear_solver.proto`` for the protocol buffer. The files of
-the engines name their own.
+Documentation: the OR-Tools reference, ``pywraplp``, and ``linear_solver.proto`` for the protocol buffer. Each
+engine's file names the documentation of that engine.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def version(solver: str) -> str:
         if found["id"].rpartition(".")[2] == solver:
             own = _output([program, "--version"]).partition("version ")[2].split(",")[0].split("\n")[0]
             return f"{found['version']} (MiniZinc {own})"
-    raise ImportError(f"this MiniZinc has no solver {solver}")
+    raise ImportError(f"MiniZinc has no solver {solver}; `minizinc --solvers` lists the installed ones")
 
 
 def size(rules: Rules, settings: Settings) -> Size:  # noqa: ARG001 - nothing to set

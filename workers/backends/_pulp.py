@@ -2,7 +2,7 @@
 
 The program of the rules is cached; ``LpProblem.copy`` copies it and shares its expressions.
 
-Documentation: PuLP's reference, including its status codes. The files of the solvers name their own.
+Documentation: PuLP's reference, including its status codes. Each solver's file names the documentation of that solver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SAT solvers through python-sat: all clauses in one call, clues as unit clauses, and budgets of conflicts.
 
 Documentation: pysathq.github.io, ``pysat.solvers``, and ``pysat.examples.rc2`` for repairs, a MaxSAT solver on top of
-a SAT solver. The files of the solvers name their own.
+a SAT solver. Each solver's file names the documentation of that solver.
 """
 
 from __future__ import annotations

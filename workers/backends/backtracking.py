@@ -86,6 +86,6 @@ def enumerate_all(model: Model, limit_s: float, take: Take) -> Found:
 
 @lru_cache(maxsize=64)
 def _checks(rules: Rules) -> tuple[tuple[Constraint, ...], ...]:
-    """For each variable, the constraints over it and earlier variables, all of which have values by then."""
+    """For each variable, the constraints over it and earlier variables, which all have values by then."""
     constraints = pairwise(rules)
     return tuple(tuple(c for c in constraints if max(c.scope) <= v) for v in range(len(rules.domains)))

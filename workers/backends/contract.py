@@ -88,7 +88,7 @@ class Parameter:
 
 
 # The parameter of backends that offer both formulations of a cage; they pass its value to `problems.sets.posted`.
-CAGES = Parameter("sum", ("sum", "sets"), help="a cage as an equation, or as the sets of values that add up to it")
+CAGES = Parameter("sum", ("sum", "sets"), help="a cage as an equation, or as the sets of values with its sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Found:
 Take = Callable[[Sequence[int] | None], bool]
 """Accepts one solution of an enumeration, and returns whether the enumeration is to continue.
 
-Raises ValueError for None, which stands for a solution that gives a variable no single value.
+Raises ValueError for None, which stands for a solution that does not give each variable a single value.
 """
 
 

@@ -43,10 +43,10 @@ class Sample(NamedTuple):
     peak_kib: int
 
     def excess(self, limits: BatchLimits) -> tuple[Stop, str] | None:
-        """The reason to kill the run, as the stop and a text for people; None when it may continue."""
+        """The reason to kill the run, as the stop and a description; None if it may continue."""
         limit_s = max(limits.time_s, WARM_UP_S) if self.running and self.running.warm_up else limits.time_s
         if self.wall_s > limit_s + limits.grace_s:
-            return Stop.TIMEOUT, "killed: the solver did not keep its limit"
+            return Stop.TIMEOUT, "killed: the solver exceeded its time limit"
         if self._resident_kib(limits.memory_mib * KIB_PER_MIB) > limits.memory_mib * KIB_PER_MIB:
             return Stop.MEMOUT, f"killed: over {limits.memory_mib} MiB"
         return None
@@ -71,9 +71,9 @@ class ProcessAccounting:
         """Sample the run in flight of one sandbox."""
         own = sandbox.process.usage()
         before = sandbox.page.running()
-        beside = self.strangers(sandboxes)
+        alongside = self.strangers(sandboxes)
         running = sandbox.page.running()
-        counted = self._belonging(beside, running) if before == running else list(self._seen_in)
+        counted = self._belonging(alongside, running) if before == running else list(self._seen_in)
         others = _usages(counted)
         used = [u for u in (own, *others.values()) if u]
         rss_kib = sum(u.rss_kib for u in used)
@@ -105,15 +105,15 @@ class ProcessAccounting:
         self._peak_kib = max(rss_kib, self._peak_kib if label == self._of else 0)
         self._of = label
 
-    def _belonging(self, beside: list[int], running: Running | None) -> list[int]:
+    def _belonging(self, alongside: list[int], running: Running | None) -> list[int]:
         """Kill the processes that an earlier run left running; return the others that were sampled before.
 
         A child seen for the first time may be about to exec: it still shares all its memory with its parent.
         """
         label = _label(running)
-        known, self._seen_in = self._seen_in, {pid: self._seen_in.get(pid, label) for pid in beside}
-        kill([pid for pid in beside if self._seen_in[pid] != label])
-        return [pid for pid in beside if known.get(pid) == label]
+        known, self._seen_in = self._seen_in, {pid: self._seen_in.get(pid, label) for pid in alongside}
+        kill([pid for pid in alongside if self._seen_in[pid] != label])
+        return [pid for pid in alongside if known.get(pid) == label]
 
 
 def _usages(pids: Collection[int]) -> dict[int, Usage]:

@@ -47,7 +47,7 @@ C = TypeVar("C", bound=Control)
 
 
 class KeeperClient:
-    """Starts a keeper and talks to it.
+    """Starts a keeper and exchanges messages with it.
 
     One thread uses a client; only ``kill`` may be called from another. Every method raises SandboxError when the
     keeper has ended.
@@ -109,7 +109,7 @@ class KeeperClient:
                     yield message
 
     def abort(self) -> None:
-        """Drop every run, kill the one in flight, and wait until that is done."""
+        """Cancel every run, kill the one in flight, and wait until both are done."""
         self._send(encode_control(Abort()))
         self._wait_for(Aborted)
 

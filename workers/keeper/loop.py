@@ -2,7 +2,7 @@
 
 The keeper is a small process with one thread and without solver libraries. It is the reaper (subreaper) of all its
 descendants. While a run is in flight it wakes about every 10 ms, so limits hold even while its worker is suspended.
-When the worker goes away, the keeper kills and reaps all its descendants and ends.
+When the worker ends, the keeper kills and reaps all its descendants and ends.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class PendingRuns:
         self.sent = 0
 
     def clear(self) -> None:
-        """Drop every run and every held answer."""
+        """Cancel every run and discard every held answer."""
         self._runs.clear()
         self._held.clear()
         self.sent = 0

@@ -28,7 +28,7 @@ FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class RunSupervisor:
-    """Owns the sandboxes of a slot and sees each pending run to its answer.
+    """Owns the sandboxes of a slot and obtains an answer to each pending run.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class RunSupervisor:
         self._tidy = not left
 
     def abort(self) -> None:
-        """Drop every run; kill a sandbox that is in the middle of one."""
+        """Cancel every run; kill a sandbox that has a run in flight."""
         if sandbox := self._busy:
             self._end(sandbox)
         self._pending.clear()
@@ -184,9 +184,9 @@ class RunSupervisor:
                 if gap_s > GAP_S and decode_as(RunAnswer, frame).wall_s > GAP_S:
                     return "the run was suspended"
                 if not self._pending.forward(frame):
-                    return "the solver wrote to the channel of the answers"
+                    return "the solver wrote to the answer channel"
         except FrameError as error:
-            return f"the solver wrote to the channel of the answers: {error}"
+            return f"the solver wrote to the answer channel: {error}"
         return ""
 
     def _watch(self, sandbox: SandboxProcess, gap_s: float) -> None:
@@ -205,7 +205,7 @@ class RunSupervisor:
             self._kill(sandbox, sample, *excess)
 
     def _may_skip(self, running: Running | None) -> bool:
-        """Whether the run is too young to be sampled; one in SKIPPED_SAMPLES is sampled for what short runs leave."""
+        """Whether the run is too young to be sampled; one in SKIPPED_SAMPLES is sampled to find leftover processes."""
         self._skipped += 1
         young = running and time.monotonic() - running.started_ns / NS_PER_S < TICK_S
         return bool(young and self._skipped % SKIPPED_SAMPLES)
@@ -279,7 +279,7 @@ class RunSupervisor:
         self._pending.disturb(how)
 
     def _end(self, sandbox: SandboxProcess, *, keep_answers: bool = True) -> None:
-        """Kill and reap a sandbox and its descendants; the idle sandbox of another family lives on."""
+        """Kill and reap a sandbox and its descendants; the idle sandbox of another family stays alive."""
         self._sandboxes = {family: other for family, other in self._sandboxes.items() if other is not sandbox}
         end_all(spare=_pids(self._sandboxes.values()))
         if keep_answers:

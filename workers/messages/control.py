@@ -24,7 +24,7 @@ class ReleaseCores(NamedTuple):
 
 
 class Abort(NamedTuple):
-    """Drop every pending run and kill the in-flight one."""
+    """Cancel every pending run and kill the in-flight one."""
 
 
 class LeasedCores(NamedTuple):
@@ -34,7 +34,7 @@ class LeasedCores(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """Every run was dropped."""
+    """Every run was cancelled."""
 
 
 class KeeperFailed(NamedTuple):

@@ -18,7 +18,7 @@ from cagematch.problems.terms import Answer, Stop, Task
 from cagematch.workers.messages.frames import Frame, Kind, framed
 
 GRACE_S = 0.5
-RETIRED = 75  # exit code of a sandbox that asks to be replaced; no run is to blame
+RETIRED = 75  # exit code of a sandbox that requests its replacement; no run caused it
 
 
 class MessageError(Exception):

@@ -1,7 +1,7 @@
 """The solver process: receives runs, solves them one after another, sends answers.
 
-A keeper starts it by exec and owns its limits. One process serves thousands of runs. Standard output belongs to the
-solvers, some of which print banners; answers leave through a descriptor of their own.
+A keeper starts it by exec and owns its limits. One process serves thousands of runs. Solvers may print
+banners to standard output, so answers use a separate descriptor.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _check(measured: Measured, rules: Rules) -> None:
     except (TypeError, ValueError) as error:
         measured.answer, measured.stop = Answer.UNKNOWN, Stop.ERROR
         measured.assignment, measured.more, measured.counters = None, [], {}
-        measured.detail = f"the backend broke its contract: {error}"
+        measured.detail = f"the backend violated its contract: {error}"
 
 
 def _integers(values: list[int], expected: int) -> list[int]:

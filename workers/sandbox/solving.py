@@ -74,11 +74,11 @@ def measure(
     Returns
     -------
     Measured
-        Also for a backend that raises or cannot do the task: whatever it does, except ending the process, is an answer.
+        Also for a backend that raises or does not support the task: the result is an answer unless the process ends.
     """
     measured = Measured()
     if why := unsupported(configuration.backend, problem.rules, asked.task):
-        measured.stop, measured.detail = Stop.UNSUPPORTED, f"{configuration.backend} cannot {why}"
+        measured.stop, measured.detail = Stop.UNSUPPORTED, f"{configuration.backend} does not support {why}"
         return measured
     seed_setting = configuration.settings.get("seed", -1)
     order = Order(configuration.settings, seed if seed_setting == -1 else int(seed_setting), asked.task)
@@ -132,7 +132,7 @@ def _searched(found: Found, task: Task, measured: Measured) -> None:
     elif measured.answer is Answer.SOLUTION:
         # A relaxation with a fractional optimum: optimal for the solver, but no answer to the puzzle.
         measured.answer = Answer.UNKNOWN
-        measured.detail = "the solver's solution gives a variable no single value"
+        measured.detail = "the solution does not give each variable a single value"
     if task is Task.REPAIR and measured.answer is Answer.SOLUTION:
         measured.complete = found.complete
         if not found.complete and measured.stop is Stop.FINISHED:
@@ -149,7 +149,7 @@ class _Solutions:
 
     def __call__(self, assignment: Sequence[int] | None) -> bool:
         if assignment is None:
-            raise ValueError("a solution gives a variable no single value")
+            raise ValueError("a solution does not give each variable a single value")
         self.count += 1
         if len(self.kept) < KEPT:
             self.kept.append(list(assignment))
@@ -180,12 +180,12 @@ def _meaning(backend: Backend, name: str, found: Found) -> Meaning:
 
 
 def unsupported(name: str, rules: Rules, task: Task = Task.SOLVE) -> str:
-    """What a backend cannot do for a task on such rules, as the end of a sentence; empty where it can do all."""
+    """Name what a backend does not support: the task, or constraints of the rules; empty if it supports both."""
     backend = load(name)
     if task not in backend.TASKS:
-        return f"do the task {task}"
+        return f"the task {task}"
     missing = {type(c).__name__ for c in rules.constraints if not isinstance(c, backend.HANDLES)}
-    return "handle " + ", ".join(sorted(missing)) if missing else ""
+    return ", ".join(sorted(missing))
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from cagematch.workers.queues.pools import POOLS, installed, queues
 TRANSPORT = "cagematch.workers.queues.redis_transport:Transport"
 CONSUMER = "cagematch.workers.queues.gate:Consumer"
 
-# Options of the connections to Redis. One whose other end is silent, as after a network failure, is closed after 10 s.
+# Options of the connections to Redis. A connection whose other end is silent is closed after 10 s.
 # Only the consumer retries to connect: a sender has other work, and the supervisor sends again what was not sent.
 REDIS_OPTIONS: dict[str, Any] = {
     "max_retries": 0,
@@ -104,7 +104,7 @@ def _worker_settings(connections: Connections) -> dict[str, Any]:
         "worker_enable_prefetch_count_reduction": False,
         # Shards in progress continue during an outage of the broker, as their leases are in the database.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
-        # An embedded worker shares its process with the command, and leaves its logging and its output alone.
+        # An embedded worker shares its process with the command, and does not change its logging and output.
         "worker_hijack_root_logger": distributed,
         "worker_redirect_stdouts": False,
         # For Flower and `celery inspect`, which reach distributed workers only.

@@ -102,8 +102,8 @@ def _check_settings(app: Celery, worker: Any) -> None:
         )
     if app.connections.embedded and app.only_batch is None:
         raise ServiceError(
-            "the broker of this worker is in its own memory, where no other process can send messages; "
-            f"set {BROKER} and {DATABASE}, or start this folder's compose stack with `docker compose up`"
+            "found a broker in the memory of this worker, expected one that other processes can reach: "
+            f"set {BROKER} and {DATABASE}, or run `docker compose up --detach` in a clone"
         )
 
 
@@ -113,7 +113,7 @@ def check_broker(app: Celery) -> None:
     Raises
     ------
     ServiceError
-        The broker does not answer, or Redis has an eviction policy that drops messages.
+        The broker is unreachable, or Redis has an eviction policy that drops messages.
     """
     address = without_password(app.connections.broker)
     try:
@@ -124,14 +124,14 @@ def check_broker(app: Celery) -> None:
                 _require_noeviction(client, address)
                 client.set(MARKER, "1")
     except (OperationalError, RedisError, OSError) as error:
-        raise ServiceError(f"the broker {address} does not answer: {first_line(error)}") from error
+        raise ServiceError(f"the broker {address} is unreachable (check {BROKER}): {first_line(error)}") from error
 
 
 def _require_noeviction(client: Any, address: str) -> None:
     try:
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "noeviction")
     except ResponseError:
-        log.warning("Redis does not show its maxmemory-policy; set it to noeviction, as others drop messages silently")
+        log.warning("Redis does not report its maxmemory-policy, expected noeviction, as others drop messages silently")
         return
     if policy != "noeviction":
         raise ServiceError(

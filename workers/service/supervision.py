@@ -83,7 +83,7 @@ class Supervisor:
         time.sleep(STOP_S)
         while time.monotonic() - self._succeeded_s < OUTAGE_S:
             time.sleep(STOP_POLL_S)
-        log.warning("the database or the broker does not answer; exiting without it")
+        log.warning("the database or the broker is unreachable; exiting before the shards are returned")
         os._exit(1)
 
     def _loop(self) -> None:

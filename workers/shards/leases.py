@@ -53,7 +53,7 @@ class ShardLease:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedShard(ShardLease):
-    """A claimed shard, with what its batch says about it.
+    """A claimed shard, with the settings of its batch.
 
     Attributes
     ----------

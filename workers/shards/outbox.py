@@ -74,7 +74,7 @@ class Outbox:
             return self._store()
         except OUTAGE_ERRORS as error:
             if not self.outage:
-                text = "shard %s: the database is unreachable; runs are kept in %s until it answers: %s"
+                text = "shard %s: the database is unreachable; runs are kept in %s until it is reachable: %s"
                 log.warning(text, self._claimed.shard_id, self._spool.folder, first_line(error))
             self.outage = True
             self._keep()
@@ -112,7 +112,7 @@ class Outbox:
 
     def _emptied(self) -> None:
         if self.outage:
-            log.warning("shard %s: the database answers again and has stored the runs", self._claimed.shard_id)
+            log.warning("shard %s: the database is reachable again and has stored the runs", self._claimed.shard_id)
         if self._file is not None:
             self._file.remove()
         self._file, self.outage, self._full, self._spooled = None, False, False, 0
@@ -131,7 +131,7 @@ class Outbox:
             self._spooled = len(self._rows)
         elif not self._full:
             self._full = True
-            log.warning("the spool %s is full: no run starts until the database answers", self._spool.folder)
+            log.warning("the spool %s is full: no run starts until the database is reachable", self._spool.folder)
 
 
 def settle(engine: Engine, spooled: SpooledRuns, store_shift: Callable[[Connection], int]) -> None:

@@ -97,7 +97,7 @@ def _work_on(shard_id: int, slots: Slots) -> None:
 
 
 def _return(shift: ShiftRunner, slots: Slots, *, lost: bool) -> None:
-    """Return an unfinished shard to its queue once the database answers; a worker that stops tries once."""
+    """Return an unfinished shard to its queue once the database is reachable; a worker that stops tries once."""
     while not shift.outbox.complete:
         try:
             if return_to_queue(slots.engine, shift.claimed, lost=lost):

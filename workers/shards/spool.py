@@ -136,7 +136,7 @@ class SpoolFile:
 
     @property
     def is_own(self) -> bool:
-        """Whether this user wrote it: in a shared folder, another user could invent results."""
+        """Whether this user wrote it: in a shared folder, another user could forge results."""
         return os.fstat(self._file.fileno()).st_uid == os.geteuid()
 
     def keep(self, position: int, rows: list[RunRow], conditions: HostConditions) -> bool:

@@ -33,7 +33,7 @@ def prune(
     from cagematch.scheduler.batches.lookup import find_batch
 
     if not batches and days is None and not unused:
-        raise InputError("found nothing to delete, expected batches, --older-than DAYS or --unused")
+        raise InputError("found no batches, expected BATCH, --older-than DAYS or --unused; see `scheduler status`")
     _, engine = connect()
     chosen = {find_batch(engine, word) for word in batches or []}
     chosen |= set(retention.older_than(engine, days)) if days is not None else set()

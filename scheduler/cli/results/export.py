@@ -34,7 +34,7 @@ def export(
     """Write runs to a file, one row per run.
 
     Without BATCH, the file contains the latest run of each puzzle and configuration, from the batches with the same
-    task and limits as the latest one. A note lists the batches that are excluded.
+    task and limits as the latest. A note lists the batches that are excluded.
     """
     from cagematch.scheduler.reports.export import WRITERS, format_of
 

@@ -60,8 +60,7 @@ def report(
     Without BATCH, the report covers the batches with the same task and limits as the latest one. Of each puzzle and
     configuration, the latest run counts. A note lists the batches that are excluded.
 
-    The exit code is 1 when a run is wrong or failed, when a puzzle of the task unique is not proper, and when
-    configurations report different counts.
+    The exit code is 1 if a run is wrong or failed, a puzzle of the task unique is not proper, or counts differ.
     """
     from cagematch.scheduler.batches.lookup import find_batch
     from cagematch.scheduler.reports.comparison import failures

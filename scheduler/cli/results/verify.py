@@ -29,10 +29,10 @@ def verify(
 ) -> None:
     """Check solutions against the rules of their puzzles.
 
-    Reports which rule a wrong solution breaks, and where. A file contains JSON lines with a "solution" for each
-    puzzle, a table with the columns puzzle and solution, or lines with a puzzle and its solution.
+    Reports which rule a wrong solution breaks, and where. A file contains JSON lines with the field "solution",
+    a table with the columns puzzle and solution, or lines with a puzzle and its solution.
 
-    The exit code is 1 when a solution is wrong, or when the configuration of --by disagrees.
+    The exit code is 1 if a solution is wrong, or if the configuration of --by disagrees or gives no answer.
     """
     from cagematch.problems.kinds import kind_named
     from cagematch.scheduler.solutions.verification import require_handled
@@ -91,7 +91,7 @@ def _load(words: list[str], kind: str | None) -> list[Claims]:
 
 
 def _confirmed(claims: Claims, configuration: Configuration | None, *, as_json: bool) -> bool:
-    """Check the solutions of a file and print the results; return whether all are right and confirmed by --by."""
+    """Check the solutions of a file and print the results; return whether all are correct and confirmed by --by."""
     from cagematch.scheduler.solutions.verification import as_object, description, summary
 
     by = configuration.text if configuration else None

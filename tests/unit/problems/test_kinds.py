@@ -275,9 +275,9 @@ def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
         ("X:x:" + EMPTY, ("found x: twice in the prefix, expected it once", 2)),
         ("2x3:3x2:" + "." * 36, ("found 3x2: twice in the prefix, expected it once", 4)),
         ("2x2:" + JIGSAW, ("found box shape 2x2: in a jigsaw (J:), expected regions only", 0)),
-        ("W:2x3:" + "." * 36, ("found prefix 'W:2x3:', expected square boxes with windows (W:)", 0)),
+        ("W:2x3:" + "." * 36, ("found prefix 'W:2x3:', expected square boxes for windows (W:)", 0)),
         ("W:" + JIGSAW, ("found prefix 'W:J:', expected square boxes", 0)),
-        ("C:" + "." * 16, ("found prefix 'C:', expected boxes with a centre cell with centre dots (C:)", 0)),
+        ("C:" + "." * 16, ("found prefix 'C:', expected boxes with a centre cell for centre dots (C:)", 0)),
         ("X:" + "." * 36, ("found 36 characters, expected a box shape in front of a 6×6 grid (2x3: or 3x2:)", None)),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: 
     with reading(engine) as connection:
         undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
 
-    assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded; no runs left of cbc"
+    assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded; no runs remain for cbc"
 
 
 def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
