@@ -13,7 +13,8 @@ from cagematch.models import Run, ShardState, StoredPuzzle, StoredSize
 from cagematch.models.engine import reading, writing
 from cagematch.problems.outcome import Answer, Stop
 from cagematch.workers.messages.protocol import RunAnswer
-from cagematch.workers.shards.leases import ClaimedShard, PlannedRun, claim
+from cagematch.workers.shards.leases import ClaimedShard, claim
+from cagematch.workers.shards.plan import PlannedRun
 from cagematch.workers.shards.rows import Recorder, RunRow, Sizes
 from cagematch.workers.shards.rows import store as store_rows
 

@@ -19,8 +19,9 @@ from cagematch.scheduler.batches.transitions import cancel, resume
 from cagematch.workers.messages.protocol import RunAnswer
 from cagematch.workers.service.supervision import recover_spool, return_expired
 from cagematch.workers.shards.conditions import HostConditions
-from cagematch.workers.shards.leases import ClaimedShard, PlannedRun, claim, planned_runs
+from cagematch.workers.shards.leases import ClaimedShard, claim
 from cagematch.workers.shards.outbox import settle, shift_of
+from cagematch.workers.shards.plan import PlannedRun, planned_runs
 from cagematch.workers.shards.rows import Recorder, RunRow
 from cagematch.workers.shards.spool import Spool, SpooledRuns
 

@@ -27,7 +27,7 @@ from cagematch.workers.connections import MARKER
 from cagematch.workers.machine.host import host_name
 from cagematch.workers.queues.dispatch import enqueue, queue_lengths, send, shards_to_resend
 from cagematch.workers.queues.gate import reconnect_if_silent
-from cagematch.workers.shards.leases import RETURNED, attempts_after_loss, close_batch, lease_s, return_to_queue
+from cagematch.workers.shards.leases import close_batch, lease_s, return_to_queue, returned
 from cagematch.workers.shards.outbox import settle, shift_of
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.spool import Spool, SpoolFile
@@ -211,10 +211,5 @@ def return_expired(connection: Connection, batches: list[int]) -> list[tuple[int
     found = (
         select(Shard.id).where(Shard.batch_id.in_(batches), expired, ~grace_period).with_for_update(skip_locked=True)
     )
-    rows = connection.execute(
-        update(Shard)
-        .where(Shard.id.in_(found))
-        .values(RETURNED | {"attempts": attempts_after_loss()})
-        .returning(Shard.id, Shard.queue)
-    )
+    rows = connection.execute(returned(Shard.id.in_(found), lost=True).returning(Shard.id, Shard.queue))
     return [(shard_id, queue) for shard_id, queue in rows]

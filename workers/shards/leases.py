@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, case, exists, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Update, and_, case, exists, select, update
 
-from cagematch.models import Batch, BatchPuzzle, BatchState, Run, Shard, ShardState, StoredConfiguration, StoredPuzzle
+from cagematch.models import Batch, BatchState, Shard, ShardState, StoredConfiguration
 from cagematch.models.base import now
 from cagematch.models.engine import reading, writing
 from cagematch.problems.errors import ServiceError
@@ -80,17 +79,6 @@ class ClaimedShard(ShardLease):
     asked: Asked
     permuted: bool
     clock_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """A run to do: its index among the runs of the configuration, and its puzzle."""
-
-    index: int
-    repeat: int
-    puzzle_id: int
-    kind: str
-    text: str
 
 
 def lease_s() -> float:
@@ -174,34 +162,6 @@ def _claimed(connection: Connection, shard_id: int, token: str) -> ClaimedShard:
     )
 
 
-def planned_runs(engine: Engine, claimed: ClaimedShard) -> list[PlannedRun]:
-    """The runs of a shard that are not stored, in order. Late runs of an earlier lease may already be stored."""
-    found: list[PlannedRun] = []
-    with reading(engine) as connection:
-        index = claimed.position
-        while index < claimed.stop:
-            repeat, first = divmod(index, claimed.puzzles)
-            last = min(claimed.puzzles, first + claimed.stop - index)
-            found += _slice(connection, claimed, repeat, range(first, last), index - first)
-            index += last - first
-    return found
-
-
-def _slice(
-    connection: Connection, claimed: ClaimedShard, repeat: int, positions: range, offset: int
-) -> Iterator[PlannedRun]:
-    of_these = (Run.batch_id == claimed.batch_id) & (Run.configuration_id == claimed.configuration_id)
-    stored = exists().where(of_these, Run.puzzle_id == BatchPuzzle.puzzle_id, Run.repeat == repeat)
-    rows = connection.execute(
-        select(BatchPuzzle.position, StoredPuzzle.id, StoredPuzzle.kind, StoredPuzzle.text)
-        .join(BatchPuzzle, StoredPuzzle.id == BatchPuzzle.puzzle_id)
-        .where(BatchPuzzle.batch_id == claimed.batch_id, ~stored)
-        .where(BatchPuzzle.position >= positions.start, BatchPuzzle.position < positions.stop)
-        .order_by(BatchPuzzle.position)
-    )
-    return (PlannedRun(offset + row.position, repeat, row.id, row.kind, row.text) for row in rows)
-
-
 def renew(connection: Connection, lease: ShardLease, position: int, **more: Any) -> bool:
     """Extend the lease and move the position; return False when the lease is lost.
 
@@ -212,7 +172,7 @@ def renew(connection: Connection, lease: ShardLease, position: int, **more: Any)
     return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
 
 
-def attempts_after_loss() -> Any:
+def _attempts_after_loss() -> Any:
     """The attempts of a shard whose worker or keeper was lost, as an SQL expression.
 
     A shard that was lost without progress is suspect: its runs are marked before they start, one at a time. From then
@@ -222,13 +182,14 @@ def attempts_after_loss() -> Any:
     return case((begun, Shard.attempts + 1), (moved, 0), (Shard.attempts == 0, 1), else_=Shard.attempts)
 
 
-RETURNED: dict[str, Any] = {
-    "state": ShardState.QUEUED,
-    "lease_token": None,
-    "lease_owner": None,
-    "lease_expires_at": None,
-    "sent_at": now(),
-}
+def returned(condition: ColumnElement[bool], *, lost: bool) -> Update:
+    """The statement that returns shards to their queues. ``lost``: their worker or keeper was lost."""
+    update_shards = update(Shard).where(condition)
+    if lost:
+        update_shards = update_shards.values(attempts=_attempts_after_loss())
+    return update_shards.values(
+        state=ShardState.QUEUED, lease_token=None, lease_owner=None, lease_expires_at=None, sent_at=now()
+    )
 
 
 def return_to_queue(engine: Engine, lease: ShardLease, *, lost: bool) -> bool:
@@ -236,9 +197,8 @@ def return_to_queue(engine: Engine, lease: ShardLease, *, lost: bool) -> bool:
 
     ``lost``: the keeper was lost, which counts as an attempt. Returns False when the lease was lost before.
     """
-    values = RETURNED | ({"attempts": attempts_after_loss()} if lost else {})
     with writing(engine) as connection:
-        return bool(connection.execute(update(Shard).where(lease.mine).values(**values)).rowcount)
+        return bool(connection.execute(returned(lease.mine, lost=lost)).rowcount)
 
 
 def finish(connection: Connection, lease: ShardLease) -> None:

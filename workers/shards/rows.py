@@ -13,7 +13,8 @@ from cagematch.models import Run, StoredSize
 from cagematch.models.engine import insert_new, writing
 from cagematch.problems.outcome import Answer, Stop
 from cagematch.workers.messages.protocol import RunAnswer
-from cagematch.workers.shards.leases import ClaimedShard, PlannedRun
+from cagematch.workers.shards.leases import ClaimedShard
+from cagematch.workers.shards.plan import PlannedRun
 from cagematch.workers.shards.verification import verify
 
 COLUMNS = ", ".join(f'"{column.name}"' for column in Run.__table__.columns if not column.primary_key)

@@ -19,16 +19,9 @@ from cagematch.workers.machine.topology import pinned_to_shared
 from cagematch.workers.messages.protocol import BatchSettings, RunRequest
 from cagematch.workers.queues.dispatch import enqueue, send
 from cagematch.workers.shards.conditions import Conditions
-from cagematch.workers.shards.leases import (
-    ClaimedShard,
-    PlannedRun,
-    claim,
-    configuration_of,
-    planned_runs,
-    renew,
-    return_to_queue,
-)
+from cagematch.workers.shards.leases import ClaimedShard, claim, configuration_of, renew, return_to_queue
 from cagematch.workers.shards.outbox import RETRY_S, Outbox
+from cagematch.workers.shards.plan import PlannedRun, planned_runs
 from cagematch.workers.shards.rows import Recorder
 from cagematch.workers.shards.slots import Slots
 from cagematch.workers.shards.symmetry import permuted, restored

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from cagematch.problems.kinds import KINDS, Symmetric
 from cagematch.problems.problem import Restore
 from cagematch.workers.messages.protocol import RunAnswer
-from cagematch.workers.shards.leases import PlannedRun
+from cagematch.workers.shards.plan import PlannedRun
 
 
 def permuted(run: PlannedRun, seed: int) -> tuple[str, Restore]:

@@ -18,6 +18,7 @@ from cagematch.problems.errors import InputError
 from cagematch.scheduler.live.progress import failed_runs
 from cagematch.scheduler.reports import comparison
 from cagematch.scheduler.reports.formats import as_csv, as_json, as_markdown, safe
+from cagematch.scheduler.reports.runs import refuted
 from cagematch.scheduler.reports.scope import Scope
 from cagematch.scheduler.reports.statistics import mean, median, percentile
 from cagematch.scheduler.reports.table import Table, chosen
@@ -314,3 +315,13 @@ def test_statistics_on_known_values():
     assert percentile([1.0, 2.0, 3.0, 4.0], 0.95) == 4
     assert percentile(values, 0.5) == 10
     assert percentile(values, 0.0) == 1
+
+
+def test_runs_refuted_by_other_runs(bench: Bench):
+    """A claim that there is no solution is refuted by a verified solution of another run, and by nothing else."""
+    one = bench.set("one", [1, 2, 3])
+    batch = bench.batch([one])
+    bench.runs(batch, "claims", {1: (NONE, 1), 2: (NONE, 1), 3: (TIMEOUT, 1)})
+    bench.runs(batch, "solves", {1: (SOLVED, 1), 2: (WRONG, 1), 3: (SOLVED, 1)})
+
+    assert refuted(bench.engine, batch) == 1
