@@ -69,7 +69,7 @@ def none(task: Task) -> Outcome:
         (found(Task.UNIQUE, 1, complete=True), REPAIRED, UNCHECKED),
     ],
 )
-def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, expected):
+def test_the_verdict_combines_verification_and_other_runs(outcome, known, expected):
     assert verdict(outcome, known) is expected
 
 
@@ -94,7 +94,8 @@ def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, ex
         (repair(2, complete=False, stop=TIMEOUT), Word.TIMEOUT),
     ],
 )
-def test_a_label_follows_from_the_stop_and_then_from_the_answer(outcome, expected):
+def test_the_label_depends_on_stop_before_answer(outcome, expected):
+    """The label depends on the stop first and on the answer second; a wrong verdict overrides both."""
     assert word(outcome, verdict(outcome)) is expected
     assert word(outcome, WRONG) is Word.WRONG
 
