@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench import SOLVED, Bench, made
+from bench import SOLVED, Bench, open_bench
 from sqlalchemy import select, update
 
 from cagematch.models import Batch, BatchPuzzle, BatchState, Shard, ShardState
@@ -17,7 +17,7 @@ from cagematch.workers.configurations import configurations
 
 @pytest.fixture
 def bench(tmp_path):
-    with made(tmp_path / "scheduler.db") as one:
+    with open_bench(tmp_path / "scheduler.db") as one:
         yield one
 
 
