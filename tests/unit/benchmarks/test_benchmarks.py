@@ -52,7 +52,7 @@ def test_figures_that_need_services_are_skipped_without_them():
     assert not any("distributed" in name or "PostgreSQL" in name or "Celery" in name for name in names)
 
 
-def test_the_bare_loop_solves_a_set_on_every_core():
+def test_the_bare_loop_solves_on_every_core():
     assert bare.rate("cp-min-size", "medium", 1) > 0
 
 

@@ -163,7 +163,7 @@ def test_an_invalid_symbol_is_reported_with_its_offset(symbol):
     assert offset == 40
 
 
-def test_zero_in_a_large_grid_is_not_a_blank():
+def test_zero_is_no_blank_in_large_grids():
     message, offset = fault("1" + "." * 254 + "0")
 
     assert "found '0', expected 1-9 and A-G or a blank (. * _ or -); 0 is ambiguous" in message
@@ -211,7 +211,7 @@ def test_an_invalid_length_is_reported_with_valid_lengths(length, expected):
         ("9x9:" + "." * 81, ("boxes of 9x9 have 81 values, expected at most 36", 0)),
     ],
 )
-def test_a_box_shape_that_does_not_fit_is_reported(text, expected):
+def test_a_wrong_box_shape_is_reported(text, expected):
     assert fault(text) == expected
 
 
@@ -317,7 +317,7 @@ def test_a_drawing_has_all_cells_in_order(case):
     assert len({len(line) for line in drawn.splitlines()}) == 1
 
 
-def test_a_solution_is_drawn_in_place_of_the_clues():
+def test_a_solution_replaces_the_clues_in_drawings():
     drawn = sudoku.render(EMPTY, sudoku.assignment(EMPTY, SOLVED))
 
     assert re.sub(r"[^0-9]", "", drawn) == SOLVED

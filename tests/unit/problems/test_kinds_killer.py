@@ -48,7 +48,7 @@ def test_a_grid_has_several_notations(more):
     assert json.loads(text) == {"cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}], "grid": DOTS}
 
 
-def test_box_shape_diagonals_and_givens_go_into_the_grid():
+def test_the_grid_contains_shape_diagonals_and_givens():
     givens = ["6 . . . . .", *["......"] * 5]
 
     text = killer.parse(written(([[0, 1], [0, 2]], 3), box=[2, 3], diagonal=True, givens=givens))

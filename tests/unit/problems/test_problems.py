@@ -134,7 +134,7 @@ def test_decoding_requires_one_value_per_variable(chosen):
     assert direct(RULES).decode([bool(atom) for atom in chosen]) is None
 
 
-def test_a_file_error_shows_ten_faults_and_counts_all():
+def test_file_errors_show_ten_faults_and_the_total():
     faults = [Fault("f.txt", line, 3 if line % 2 else None, "odd") for line in range(1, 13)]
 
     error = FileError(faults)

@@ -1,4 +1,4 @@
-"""Sums over pairwise different variables as allowed sets: what is rewritten, what is kept, and equivalence."""
+"""Sums over pairwise different variables as allowed sets: rewritten and unchanged rules, and equivalence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_other_sums_are_unchanged(constraints):
     assert allowed_sets(Rules((NINE,) * 3, constraints)).constraints == constraints
 
 
-def test_a_sum_of_too_many_sets_stays_an_equation():
+def test_sums_with_too_many_sets_stay_equations():
     values, scope = tuple(range(1, 26)), tuple(range(12))
     constraints = (Sum(scope, 156, "cage"), AllDifferent(scope, "cage"))
 

@@ -92,7 +92,7 @@ class TestSources:
     """A file, or a shipped set."""
 
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_a_shipped_set_is_found_by_its_name_anywhere(self, name, tmp_path, monkeypatch):
+    def test_shipped_sets_are_found_from_any_folder(self, name, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
 
         found = loaded(name)

@@ -30,7 +30,7 @@ def groups_and_commands():
     return walk(typer.main.get_command(make_application()), "scheduler", None)
 
 
-def test_commands_are_listed_in_the_order_of_their_use():
+def test_commands_are_listed_in_order_of_use():
     root, context = next(groups_and_commands())
 
     listed = " ".join(root.list_commands(context))

@@ -220,7 +220,7 @@ def test_a_table_of_another_task_is_refused(bench):
         findings(connection, scope(connection, [batch]), "improper")
 
 
-def test_model_sizes_that_differ_are_shown_as_a_range(bench):
+def test_different_model_sizes_are_shown_as_range(bench):
     batch = bench.batch([bench.set("killer", [1, 2])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
     texts = [
@@ -238,7 +238,7 @@ def test_model_sizes_that_differ_are_shown_as_a_range(bench):
     assert (row["variables"], row["constraints"]) == (81, 40)
 
 
-def test_a_model_size_as_text_groups_roles_by_type():
+def test_model_size_texts_group_roles_by_type():
     counts = '{"A row": 9, "A box": 9, "exactly one cage": 1234}'
 
     text = as_text([parse(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
@@ -259,7 +259,7 @@ def test_solutions_are_drawn_side_by_side_if_possible(width):
     Console(file=io.StringIO(), width=width).print(*lines)
 
 
-def test_queens_differ_by_rows_and_not_by_auxiliary_variables():
+def test_queens_differ_by_rows_only():
     cells = differing("queens", "4", "2.4.1.3", "3.1.4.2")
 
     assert cells == ["r1 2/3", "r2 4/1", "r3 1/4", "r4 3/2"]

@@ -39,7 +39,7 @@ def test_pace_covers_the_last_half_minute():
     assert pace.rate == pytest.approx(1.0)
 
 
-def test_pace_of_slow_runs_does_not_fall_back_to_waiting():
+def test_slow_runs_do_not_return_to_waiting():
     pace = Pace()
     for second in range(60):
         pace.note(float(second), 1 if second >= 10 else 0)

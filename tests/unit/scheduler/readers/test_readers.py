@@ -81,7 +81,7 @@ class TestLines:
 
         assert [(entry.line, entry.label) for entry in found] == [(3, ""), (6, "x")]
 
-    def test_a_place_counts_from_the_start_of_the_line(self):
+    def test_places_count_from_the_start_of_lines(self):
         entry = read_one(f"\t  {P}")
 
         assert entry.place(0) == (1, 4)
@@ -159,7 +159,7 @@ class TestGrids:
 
         assert read_one(text).text == P.replace(".", "-")
 
-    def test_grids_follow_one_another_with_or_without_blank_lines(self):
+    def test_grids_need_no_blank_lines_between_them(self):
         found = read("\n".join(ROWS * 2 + [""] + ROWS))
 
         assert [entry.text for entry in found] == [P] * 3
@@ -171,7 +171,7 @@ class TestGrids:
         assert [entry.label for entry in found] == ["two ".strip(), ""]
 
     @pytest.mark.parametrize("case", [case for case in SHAPED if "x" in case.puzzle], ids=lambda case: case.name)
-    def test_a_line_above_gives_the_shape_of_the_boxes(self, case):
+    def test_a_line_above_gives_the_box_shape(self, case):
         shape, _, body = case.puzzle.partition(":")
         n = int(len(body) ** 0.5)
         rows = [body[at : at + n] for at in range(0, n * n, n)]

@@ -300,7 +300,7 @@ class TestSolvers:
         assert [judgement.fine for judgement in found] == [True, False, False, False]
 
     @pytest.mark.parametrize(
-        ("said", "right", "agreed"),
+        ("response", "right", "agreed"),
         [
             (Response.ACCEPTS, True, True),
             (Response.ACCEPTS, False, False),
@@ -312,12 +312,12 @@ class TestSolvers:
             (Response.NO_ANSWER, True, None),
         ],
     )
-    def test_a_disagreement_is_reported(self, claims, said, right, agreed):
+    def test_a_disagreement_is_reported(self, claims, response, right, agreed):
         found = claims(f"{P} {S} here")
-        judgement = Judgement(found.found[0], [] if right else ["row: …"], said)
+        judgement = Judgement(found.found[0], [] if right else ["row: …"], response)
 
         assert judgement.agreed is agreed
-        assert (f"DISAGREEMENT: x {said} it" in description(found, judgement, "x")) == (agreed is False)
+        assert (f"DISAGREEMENT: x {response} it" in description(found, judgement, "x")) == (agreed is False)
         assert ("DISAGREES on 1" in summary(found, [judgement], "x")) == (agreed is False)
 
     def test_a_solver_without_an_answer_is_reported(self, claims):
