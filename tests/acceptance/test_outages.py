@@ -44,6 +44,15 @@ class Place:
         """Submit the first puzzles and return the output."""
         return self.fleet.command("submit", "easy", "-s", "witness", "--limit", puzzles, *words).text
 
+    def stop_postgres_in_mid_batch(self, puzzles: int) -> None:
+        """Submit, store a few runs, and stop PostgreSQL while the solver holds the others, however slow the host is."""
+        hold = self.folder / "hold"
+        hold.write_text("10")
+        self.submit(puzzles, "--timeout", "60s")
+        until(lambda: self.stored() >= 4)
+        self.postgres.stop()
+        hold.unlink()
+
     @property
     def solved(self) -> Counter[str]:
         """The number of complete solves of each puzzle."""
@@ -90,6 +99,7 @@ def place(tmp_path: Path, missing: Callable[[str, str], NoReturn]) -> Iterator[P
         PYTHONPATH=os.pathsep.join([str(ROOT / "tests" / "witness"), str(ROOT)]),
         WITNESS_LOG=str(tmp_path / "log"),
         WITNESS_PUZZLES=str(listed),
+        WITNESS_HOLD=str(tmp_path / "hold"),
     )
     made = Place(redis, postgres, Fleet(command, postgres.url, redis.url), tmp_path)
     try:
@@ -116,10 +126,7 @@ def test_postgresql_outage(place: Place):
     """Runs finished during an outage of PostgreSQL are stored, and no run is measured twice."""
     workers = [place.start_worker() for _ in range(2)]
     place.fleet.wait_for_workers()
-    place.submit(50)
-    until(lambda: place.stored() >= 4)
-
-    place.postgres.stop()
+    place.stop_postgres_in_mid_batch(50)
     until(lambda: place.spooled)
     until(place.is_idle())  # the leases have expired, and a worker without a lease starts no run
     place.postgres.start()
@@ -135,9 +142,7 @@ def test_spool_of_a_killed_worker(place: Place):
     """The next worker stores the spooled runs of a killed worker."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
-    place.submit(40)
-    until(lambda: place.stored() >= 4)
-    place.postgres.stop()
+    place.stop_postgres_in_mid_batch(40)
     until(lambda: place.spooled)
     until(place.is_idle())
 
@@ -157,9 +162,7 @@ def test_worker_stopped_during_an_outage(place: Place):
     """A worker stopped during an outage of PostgreSQL ends; the next worker stores its spool."""
     first = place.start_worker()
     place.fleet.wait_for_workers()
-    place.submit(30)
-    until(lambda: place.stored() >= 4)
-    place.postgres.stop()
+    place.stop_postgres_in_mid_batch(30)
     until(lambda: place.spooled)
 
     first.terminate()
@@ -181,10 +184,7 @@ def test_full_spool(place: Place):
     place.fleet.command.environment |= {"CAGEMATCH_SPOOL_MIB": "0", "WITNESS_S": "0.3"}
     worker = place.start_worker()
     place.fleet.wait_for_workers()
-    place.submit(50)
-    until(lambda: place.stored() >= 4)
-
-    place.postgres.stop()
+    place.stop_postgres_in_mid_batch(50)
     until(place.is_idle(0.5 * LEASE_S))
     before = place.solved.total()
     place.postgres.start()

@@ -1,6 +1,6 @@
-"""A backend that misbehaves on demand: ``hostile:do=spin``. A distribution of its own, found by its entry point.
+"""A backend that misbehaves on demand: ``hostile:do=spin``. Its distribution has an entry point.
 
-On the warm-up puzzle it behaves, unless ``when=always``.
+It solves the warm-up puzzle normally, unless ``when=always``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _is_meant(problem: Problem, order: Order) -> bool:
 
 
 def _solve(problem: Problem) -> Found:
-    """Behave: depth first, the smallest domain first."""
+    """Solve by depth-first search, smallest domain first."""
     groups = [c.scope for c in problem.constraints if isinstance(c, AllDifferent)]
     peers = [{p for g in groups if v in g for p in g if p != v} for v in range(len(problem.values))]
 
@@ -86,7 +86,7 @@ def _solve(problem: Problem) -> Found:
 
 
 def deed(word: str) -> Callable[[Callable[[Problem, float], Found | None]], Callable[[Problem, float], Found]]:
-    """Register what a word does; where that returns nothing, the puzzle is solved afterwards."""
+    """Register the behaviour of a word; if it returns None, the puzzle is solved afterwards."""
 
     def register(function: Callable[[Problem, float], Found | None]) -> Callable[[Problem, float], Found]:
         @functools.wraps(function)
@@ -119,7 +119,7 @@ def spin(problem: Problem, limit_s: float) -> None:
 
 @deed("spin-in-c")
 def spin_in_c(problem: Problem, limit_s: float) -> None:
-    pow(3, 10**9)  # holds the interpreter's lock for minutes
+    pow(3, 10**9)  # holds the GIL for minutes
 
 
 @deed("sleep")
@@ -203,7 +203,7 @@ def return_twice(problem: Problem, limit_s: float) -> None:
 
 @deed("helper")
 def helper(problem: Problem, limit_s: float) -> None:
-    """Another program that needs 150 MiB and 0.3 s of CPU."""
+    """Run another program, which needs 150 MiB and 0.3 s of CPU time."""
     program = (
         "import time; x = bytearray(150 << 20); t = time.process_time() + 0.3\nwhile time.process_time() < t: pass"
     )
@@ -212,7 +212,7 @@ def helper(problem: Problem, limit_s: float) -> None:
 
 @deed("command")
 def command(problem: Problem, limit_s: float) -> None:
-    """The program that the test names."""
+    """Run the program that the test names."""
     subprocess.run(json.loads(os.environ[COMMAND]), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -262,7 +262,7 @@ def eat(problem: Problem, limit_s: float) -> None:
 
 @deed("eat-below")
 def eat_below(problem: Problem, limit_s: float) -> None:
-    """A child eats."""
+    """Use too much memory in a child process."""
     _fork_and(lambda: eat(problem, limit_s))
     _sleep()
 
@@ -278,7 +278,7 @@ def leak(problem: Problem, limit_s: float) -> None:
     _leaked.append(b"x" * (8 * MIB))
 
 
-# -- words
+# -- output and answers
 
 
 @deed("chatter")
@@ -290,7 +290,7 @@ def chatter(problem: Problem, limit_s: float) -> None:
 
 @deed("flood")
 def flood(problem: Problem, limit_s: float) -> None:
-    """5 GB to standard output."""
+    """Write 5 GiB to standard output."""
     noise = b"noise\n" * (MIB // 6)
     for _ in range(5 << 10):
         os.write(1, noise)
@@ -298,7 +298,7 @@ def flood(problem: Problem, limit_s: float) -> None:
 
 @deed("flood-errors")
 def flood_errors(problem: Problem, limit_s: float) -> None:
-    """Standard error without end."""
+    """Write to standard error endlessly."""
     while True:
         os.write(2, b"noise\n" * 10_000)
 
@@ -310,7 +310,7 @@ def write_answers(problem: Problem, limit_s: float) -> None:
 
 @deed("forge-answer")
 def forge_answer(problem: Problem, limit_s: float) -> None:
-    """A frame that is complete, for a run that is not due."""
+    """Write a complete frame for a run that is not due."""
     os.write(ANSWERS_FD, encode(RunAnswer(2**40, Answer.SOLUTION, Stop.FINISHED, 0.0)))
 
 
@@ -374,12 +374,12 @@ def wrong(problem: Problem, limit_s: float) -> Found:
     return Found("solved", [1] * 81)
 
 
-@deed("tell-environment")
-def tell_environment(problem: Problem, limit_s: float) -> Found:
+@deed("show-environment")
+def show_environment(problem: Problem, limit_s: float) -> Found:
     raise RuntimeError(f"{Path.cwd()}\n{dict(os.environ)}")
 
 
 PARAMETERS = {
-    "do": Parameter("solve", tuple(DEEDS), help="the deed"),
-    "when": Parameter("run", ("run", "always"), help="always: in the warm-up too"),
+    "do": Parameter("solve", tuple(DEEDS), help="behaviour of a run"),
+    "when": Parameter("run", ("run", "always"), help="always: also in the warm-up"),
 }

@@ -1,4 +1,4 @@
-"""What the tests of the keeper share: keepers that find the hostile backends, runs, and a look for what was left."""
+"""For tests of the keeper: clients of keepers with the hostile backends, runs, and checks for remaining processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9
 HARD = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 LIMITS = BatchLimits(0.3, 300, 0.2)
 PATIENT = BatchLimits(20.0, 2000)
-SLOW_S = 1.0  # how much a slow machine may add
+SLOW_S = 1.0  # tolerance for a slow machine
 MARK = "HOSTILE_MARK"
 _numbers = itertools.count(1)
 
@@ -39,7 +39,7 @@ class Job(NamedTuple):
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For processes that are to find us and the hostile backends, with core locks and temporary files of their own."""
+    """Return an environment with the hostile backends, and with its own core locks and temporary files."""
     (folder / "tmp").mkdir(exist_ok=True)
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "hostile")])
     own = {"CAGEMATCH_LOCKS": str(folder / "locks"), "TMPDIR": str(folder / "tmp"), "PYTHONPATH": path}
@@ -47,7 +47,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def files(root: Path, texts: dict[str, str]) -> Path:
-    """A machine's files below a folder, as the kernel would show them."""
+    """Write the files of a simulated machine below a folder, in the kernel's format."""
     for name, text in texts.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -55,14 +55,14 @@ def files(root: Path, texts: dict[str, str]) -> Path:
 
 
 def topology(root: Path, threads: dict[int, str]) -> Path:
-    """A machine's processors: each hardware thread with its siblings as the kernel lists them."""
+    """Write the processors of a simulated machine: each hardware thread with its siblings, in the kernel's format."""
     where = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
     return files(root, {where.format(thread): listed + "\n" for thread, listed in threads.items()})
 
 
 @contextmanager
 def keeper_client(folder: Path) -> Iterator[KeeperClient]:
-    """A keeper; at the end nothing of it may be left, neither process nor file."""
+    """Yield a keeper client; at the end, no process and no file of the keeper may remain."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(folder).items():
             patch.setenv(name, value)
@@ -77,12 +77,12 @@ def keeper_client(folder: Path) -> Iterator[KeeperClient]:
 
 
 def job(configuration: str, text: str = EASY) -> Job:
-    """A run of a configuration."""
+    """Return a run of a configuration."""
     return Job(configuration, RunRequest(next(_numbers), "sudoku", text, 1))
 
 
 def settings(configuration: str, limits: BatchLimits) -> BatchSettings:
-    """The settings of a batch that solves puzzles with one configuration."""
+    """Return the settings of a batch that solves puzzles with one configuration."""
     name = configuration.partition(":")[0]
     backend = expanded(name).partition(":")[0]
     family = BACKENDS[backend].family if backend in BACKENDS else name  # only the sandbox finds the hostile ones
@@ -90,13 +90,13 @@ def settings(configuration: str, limits: BatchLimits) -> BatchSettings:
 
 
 def submit(keeper: KeeperClient, jobs: list[Job], limits: BatchLimits) -> None:
-    """Send runs, together as far as they have the same configuration."""
+    """Submit runs; consecutive runs of one configuration are sent together."""
     for configuration, group in itertools.groupby(jobs, lambda job: job.configuration):
         keeper.submit([job.request for job in group], settings(configuration, limits))
 
 
 def collect(keeper: KeeperClient, jobs: list[Job], within_s: float = 60.0) -> list[RunAnswer]:
-    """The answers to runs that were submitted, each once and in order."""
+    """Return the answers to submitted runs, each once and in order."""
     found: list[RunAnswer] = []
     deadline = time.monotonic() + within_s
     while len(found) < len(jobs) and time.monotonic() < deadline:
@@ -106,31 +106,31 @@ def collect(keeper: KeeperClient, jobs: list[Job], within_s: float = 60.0) -> li
 
 
 def run(keeper: KeeperClient, *configurations: str, limits: BatchLimits = LIMITS, text: str = EASY) -> list[RunAnswer]:
-    """Do runs and return their answers."""
+    """Submit runs and return their answers."""
     jobs = [job(configuration, text) for configuration in configurations]
     submit(keeper, jobs, limits)
     return collect(keeper, jobs)
 
 
 def solves(keeper: KeeperClient, configuration: str = "hostile", limits: BatchLimits = PATIENT) -> bool:
-    """Whether a run that behaves is answered, and rightly."""
+    """Return whether a well-behaved run is answered correctly."""
     (answer,) = run(keeper, configuration, limits=limits)
     return answer.stop == "finished" and puzzle().is_solution(answer.assignment)
 
 
 def puzzle(text: str = EASY) -> Problem:
-    """The problem of the puzzle that runs get."""
+    """Return the problem of the puzzle that runs solve."""
     return problem_of("sudoku", text)
 
 
 def marked(value: str | None = None) -> list[int]:
-    """The living processes that were started with this test's mark, this one apart."""
+    """Return the living processes with the mark of this test, without this process."""
     mark = f"{MARK}={value or os.environ[MARK]}".encode()
     return [pid for pid in process_ids() if pid != os.getpid() and mark in _read(pid, "environ").split(b"\0")]
 
 
 def named(module: str) -> list[int]:
-    """Those of them whose command line has a word, as ``cagematch.workers.sandbox``."""
+    """Return the marked processes whose command line contains a word, such as ``cagematch.workers.sandbox``."""
     return [pid for pid in marked() if module.encode() in _read(pid, "cmdline")]
 
 
@@ -142,8 +142,8 @@ def _read(pid: int, name: str) -> bytes:
 
 
 def until(holds: Callable[[], object], within_s: float = 10.0) -> None:
-    """Wait for something to hold."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + within_s
     while not holds():
-        assert time.monotonic() < deadline, "it never came to hold"
+        assert time.monotonic() < deadline, "the condition did not hold in time"
         time.sleep(0.01)

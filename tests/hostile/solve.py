@@ -1,4 +1,4 @@
-"""Solves as a program of their own: ``solve.py CONFIGURATION TEXT SECONDS``, again and again for so long."""
+"""Solve a puzzle repeatedly for some seconds: ``solve.py CONFIGURATION TEXT SECONDS``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker in a process of its own, for the tests that kill one."""
+"""A worker in its own process, for tests that kill it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hostile.keepers import HARD, MARK, ROOT, environment, marked
 
 WORKERS = ROOT / "workers"
 
-# What a worker does: a keeper, a lease, and runs that outlive the worker. It says which keeper it has.
+# A worker prints its keeper's PID, leases cores, and submits runs that last longer than the worker.
 WORKER = """
 import sys, time
 from itertools import count
@@ -34,7 +34,7 @@ while True:
 
 
 class Worker:
-    """A worker process of its own."""
+    """A worker process."""
 
     def __init__(self, folder: Path, threads: int, *configurations: str, text: str = HARD) -> None:
         self._environment = environment(folder)
@@ -56,7 +56,7 @@ class Worker:
 
 
 def changed(folder: Path, name: str, text: str) -> Path:
-    """A copy of the program in which one module of the workers has another text."""
+    """Return a copy of the package in which one module of the workers has another text."""
     root = folder / "copy"
     package = root / "src" / "cagematch"
     shutil.copytree(WORKERS, package / "workers", ignore=shutil.ignore_patterns("__pycache__"))

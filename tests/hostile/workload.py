@@ -1,4 +1,4 @@
-"""A known amount of work: ``workload.py SECONDS MIB PROCESSES``, so much of each in every process, all at once."""
+"""Use a known CPU time and memory in each of several processes: ``workload.py SECONDS MIB PROCESSES``."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ from cagematch.scheduler.reports.runs import exported
 from cagematch.scheduler.reports.scope import scope
 from cagematch.scheduler.reports.table import Table, show
 
-Came = dict[str, object]  # columns of a run
-SOLVED: Came = {"answer": "solution", "stop": "finished", "holds": True, "verified": 1}
-WRONG: Came = {"answer": "solution", "stop": "finished", "holds": False, "verified": 0}
-NONE: Came = {"answer": "none", "stop": "finished"}
-TIMEOUT: Came = {"answer": "unknown", "stop": "timeout"}
-ERROR: Came = {"answer": "unknown", "stop": "error"}
+Columns = dict[str, object]
+SOLVED: Columns = {"answer": "solution", "stop": "finished", "holds": True, "verified": 1}
+WRONG: Columns = {"answer": "solution", "stop": "finished", "holds": False, "verified": 0}
+NONE: Columns = {"answer": "none", "stop": "finished"}
+TIMEOUT: Columns = {"answer": "unknown", "stop": "timeout"}
+ERROR: Columns = {"answer": "unknown", "stop": "error"}
 
 
 class Bench:
@@ -86,7 +86,7 @@ class Bench:
                 connection.execute(insert(BatchSet).values(batch_id=number, set_id=one, position=at))
         return number
 
-    def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[Came, float]], repeat: int = 0) -> None:
+    def runs(self, batch: int, configuration: str, outcomes: dict[int, tuple[Columns, float]], repeat: int = 0) -> None:
         """Store runs by puzzle."""
         with writing(self.engine) as connection:
             if configuration not in self._configurations:
@@ -120,7 +120,7 @@ class Bench:
 
 
 @contextmanager
-def made(path: Path) -> Iterator[Bench]:
+def open_bench(path: Path) -> Iterator[Bench]:
     engine = open_engine(f"sqlite:///{path}")
     upgrade(engine)
     yield Bench(engine)

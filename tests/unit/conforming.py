@@ -43,7 +43,7 @@ RELAXED = ("clp", "glop", "pdlp")  # a fractional optimum is neither an answer n
 EASY = {"backtracking": ("small",)}
 HASTE_S = 0.05
 # Backends that solve again for each solution: they may time out, but must not return a wrong count.
-BEGINNING_ANEW = (
+RESTARTING = (
     *("scip", "cbc", "highs", "bop", "sat-mip"),
     *("pulp-cbc", "pulp-highs", "pulp-scip", "highspy", "pyscipopt"),
 )

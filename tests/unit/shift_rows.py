@@ -14,7 +14,7 @@ QUIET = {"seconds": 30.0, "steal": 0.0, "pressure": 0.05, "load": 2.0, "oversubs
 
 
 def fill(engine: Engine, batches: int = 1) -> None:
-    """Two hosts with a worker each, two configurations, and batches of eight puzzles without runs."""
+    """Store two hosts with a worker each, two configurations, and batches of eight puzzles without runs."""
     Base.metadata.create_all(engine)
     worker: dict[str, Any] = {"pid": 1, "program": "1", "queues": [], "versions": {}, "slots": 2, "schema": "1"}
     worker |= {"reference_s": 0.003, "started_at": 0.0, "heartbeat_at": 0.0}
@@ -47,7 +47,7 @@ def shift(
     batch: int = 1,
     **columns: Any,
 ) -> None:
-    """A shift of two runs of a second. ``probes``: the core speed probe next to each, in seconds."""
+    """Store a shift with two runs. ``probes``: the core speed probe of each run, in seconds."""
     run = {
         "batch_id": batch,
         "configuration_id": configuration,

@@ -1,6 +1,7 @@
-"""A backend that takes WITNESS_S seconds and adds a line to the file WITNESS_LOG for each solve that it finishes.
+"""A backend that takes WITNESS_S seconds and appends a line to the file WITNESS_LOG for each finished solve.
 
-A puzzle whose first given is of the value WITNESS_KILLS kills the worker instead, over the head of the keeper.
+While the file WITNESS_HOLD exists, solves wait once the log has as many lines as that file states.
+A puzzle whose first given is WITNESS_KILLS kills the worker instead, without going through the keeper.
 """
 
 from __future__ import annotations
@@ -29,14 +30,23 @@ def search(model: Model, limit_s: float) -> Found:
     problem, inner = model
     log = os.environ.get("WITNESS_LOG")
     named = "".join(str(value) for _, value in problem.givens)
-    if log and named in Path(os.environ["WITNESS_PUZZLES"]).read_text():  # the warm-up is none of them
+    if log and named in Path(os.environ["WITNESS_PUZZLES"]).read_text():  # skip the warm-up
         if named[0] == os.environ.get("WITNESS_KILLS"):
             os.kill(_parent(_parent(os.getpid())), signal.SIGKILL)
             time.sleep(60)
+        while _is_held(Path(log)):
+            time.sleep(0.01)
         time.sleep(float(os.environ.get("WITNESS_S", "0.1")))
         with Path(log).open("a") as file:
             file.write(named + "\n")
     return propagation.search(inner, limit_s)
+
+
+def _is_held(log: Path) -> bool:
+    try:
+        return len(log.read_text().splitlines()) >= int(Path(os.environ["WITNESS_HOLD"]).read_text())
+    except (KeyError, FileNotFoundError):
+        return False
 
 
 def _parent(pid: int) -> int:

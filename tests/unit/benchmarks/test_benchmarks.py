@@ -1,4 +1,4 @@
-"""The benchmarks run: tiny, and without a look at the clock."""
+"""The benchmarks, in tiny sizes and without assertions about times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def side(command: str, *rates: float) -> Side:
     return Side(command, lambda: next(left))
 
 
-def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
+def test_a_figure_shows_its_ratio_and_both_commands():
     sides = side("ours", 9.0, 10.0, 5.0), side("theirs", 10.0, 10.0, 10.0)
 
     result = measure(Figure("a / b", "runs/s", 0.9, lambda: in_turns(*sides)), 3)
@@ -35,7 +35,8 @@ def test_a_figure_tells_the_median_of_its_pairs_and_both_commands():
     ]
 
 
-def test_a_figure_that_must_not_be_long_is_turned_round():
+def test_an_upper_bound_inverts_the_ratio():
+    """A figure with an upper bound shows the inverse of the ratio of rates."""
     sides = side("ours", 2.0), side("theirs", 30.0)
 
     result = measure(Figure("a / b", "starts/s", 12.0, lambda: in_turns(*sides), at_most=True), 1)
@@ -44,18 +45,18 @@ def test_a_figure_that_must_not_be_long_is_turned_round():
     assert str(result).startswith("a / b: 15.00 (15.00–15.00); at most 12: MISSED")
 
 
-def test_without_services_the_figures_that_need_them_are_left_out():
+def test_figures_that_need_services_are_skipped_without_them():
     names = [figure.name for figure in figures(1.0, None)]
 
     assert len([name for name in names if not name.startswith(("builds", "tuned"))]) == 5
     assert not any("distributed" in name or "PostgreSQL" in name or "Celery" in name for name in names)
 
 
-def test_the_bare_loop_solves_a_set_on_every_core():
+def test_the_bare_loop_solves_on_every_core():
     assert bare.rate("cp-min-size", "medium", 1) > 0
 
 
-def test_puzzles_to_load_are_different_and_loaded_by_both_ways(tmp_path: Path):
+def test_both_loaders_load_distinct_puzzles(tmp_path: Path):
     path = tmp_path / "puzzles.txt"
     loading.write_puzzles(path, 200)
 
@@ -66,7 +67,7 @@ def test_puzzles_to_load_are_different_and_loaded_by_both_ways(tmp_path: Path):
         assert peak_mib > 0
 
 
-def test_starting_counts_starts_and_tells_of_failure():
+def test_starting_measures_a_rate_and_reports_failures():
     assert starting.rate(starting.NOTHING, 0.0) > 0
     with pytest.raises(Exception, match="non-zero exit status"):
         starting.rate([*starting.NOTHING[:-1], "raise SystemExit(1)"], 0.0)
@@ -80,30 +81,30 @@ def test_every_backend_has_a_rival_for_its_build():
 
 
 @pytest.mark.parametrize("word", [word for word in RIVALS if version(word.partition(":")[0])])
-def test_what_a_rival_builds_is_the_puzzle(word: str):
-    """Through every documented interface, one puzzle after another: nothing of the first is left in the next."""
+def test_a_rival_builds_the_puzzle(word: str):
+    """Every documented interface builds several puzzles in a row, and no model keeps a part of the previous puzzle."""
     for name, right in alone(configuration(word).backend, solved, word, TINY).items():
         assert right, f"{word} through {name}"
 
 
-def test_builds_are_measured_in_turns_beside_the_interface_that_is_named():
+def test_builds_alternate_with_the_named_interface():
     found = builds.medians("legacy-cp", ("IntVar and AllDifferent",), rounds=1)
 
     assert found.keys() == {"ours", "IntVar and AllDifferent"}
     assert min(found.values()) > 0
 
 
-def test_whole_runs_of_the_preset_are_measured_beside_those_of_cp_sat():
+def test_preset_and_cp_sat_runs_are_measured():
     found = tuned.times("medium", 1, 0)
 
     assert {word: len(spans) for word, spans in found.items()} == dict.fromkeys((tuned.PRESET, *tuned.TARGETS), 11)
 
 
-def test_the_hardest_puzzles_are_there():
+def test_the_hardest_puzzles_are_available():
     assert len(bare.texts(tuned.HARDEST)) == 375
 
 
-def test_results_of_some_figures_replace_their_section_only(tmp_path: Path):
+def test_partial_results_replace_only_their_own_section(tmp_path: Path):
     path = tmp_path / "results.md"
 
     write("", "python -m benchmarks", "all", path)

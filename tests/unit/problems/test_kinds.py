@@ -37,13 +37,13 @@ def test_every_kind_follows_the_protocol():
             assert callable(getattr(module, name))
 
 
-def test_an_unknown_kind_is_reported_with_the_known_ones():
+def test_an_unknown_kind_is_reported_with_known_kinds():
     with pytest.raises(InputError, match=r"'go'.*sudoku"):
         kind_named("go")
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_the_canonical_text_of_a_canonical_text_is_itself(case):
+def test_a_canonical_text_is_its_own_canonical_text(case):
     text = sudoku.parse(case.puzzle)
 
     assert text == case.puzzle
@@ -71,11 +71,12 @@ def test_any_blank_becomes_a_dot(blank):
     assert sudoku.parse("1" + blank * 80) == "1" + "." * 80
 
 
-def test_lower_case_letters_are_values_like_upper_case_ones():
+def test_lower_case_letters_are_read_as_upper_case():
     assert sudoku.parse("1a" + "." * 254) == "1A" + "." * 254
 
 
-def test_a_prefix_that_says_nothing_new_is_left_out():
+def test_a_redundant_prefix_is_removed():
+    """Any other prefix is kept in lower case."""
     assert sudoku.parse("3X3:" + EMPTY) == EMPTY
     assert sudoku.parse("2X3:" + "." * 36) == "2x3:" + "." * 36
 
@@ -87,7 +88,7 @@ def test_equal_shapes_share_their_rules():
     assert first.rules is not sudoku.problem("2x3:" + "." * 36).rules
 
 
-def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
+def test_cells_become_domains_and_units_become_constraints():
     problem = sudoku.problem("2x3:" + "1" + "." * 34 + "2")
 
     assert problem.rules.domains == ((1, 2, 3, 4, 5, 6),) * 36
@@ -99,7 +100,8 @@ def test_a_problem_has_a_domain_a_cell_and_a_constraint_a_unit():
 @pytest.mark.parametrize(
     "shape", [Shape(2, 2), Shape(2, 3), Shape(3, 2), Shape(3, 5), Shape(1, 4), Shape(5, 5), Shape(6, 6)]
 )
-def test_a_repetition_is_found_in_exactly_the_pairs_of_cells_that_share_a_unit(shape):
+def test_a_repetition_requires_two_cells_of_one_unit(shape):
+    """Equal clues are reported as a repetition exactly where their cells share a unit."""
     n = shape.n
     together = {(a, b) for _, cells in units(shape) for a in cells for b in cells if a < b}
     first = range(n * n) if n < 10 else (0, n + 1, n * n - n - 2)
@@ -120,7 +122,7 @@ def test_a_repetition_is_found_in_exactly_the_pairs_of_cells_that_share_a_unit(s
 
 
 @pytest.mark.parametrize("case", [case for case in ALL if case.solution], ids=lambda case: case.name)
-def test_a_full_grid_without_repetition_is_a_puzzle(case):
+def test_a_full_grid_without_repetition_is_accepted(case):
     cells = len(case.solution)
     before, _, after = re.fullmatch(rf"((?:\w+:)*)(.{{{cells}}})(\w*)", case.puzzle).groups()
 
@@ -144,11 +146,12 @@ def test_a_grid_full_of_one_value_is_refused(value):
     ],
     ids=["row", "column", "box"],
 )
-def test_a_repeated_digit_is_reported_with_its_unit_and_both_cells(cells, expected):
+def test_a_repeated_digit_is_reported_with_both_cells(cells, expected):
+    """The message names the unit and both cells."""
     assert fault(with_symbols(EMPTY, dict.fromkeys(cells, "7"))) == expected
 
 
-def test_the_offset_counts_the_box_shape_in_front():
+def test_the_offset_includes_the_box_shape_prefix():
     assert fault("2x3:11" + "." * 34) == ("1 appears twice in row 1 (r1c1 and r1c2)", 5)
 
 
@@ -160,7 +163,7 @@ def test_an_invalid_symbol_is_reported_with_its_offset(symbol):
     assert offset == 40
 
 
-def test_zero_in_a_large_grid_is_not_a_blank():
+def test_zero_is_no_blank_in_large_grids():
     message, offset = fault("1" + "." * 254 + "0")
 
     assert "found '0', expected 1-9 and A-G or a blank (. * _ or -); 0 is ambiguous" in message
@@ -197,7 +200,7 @@ def test_ambiguous_letters_are_refused():
         (49 * 49, "found 2401 characters, expected 81 (or 16, 256, 625, 1296)"),
     ],
 )
-def test_a_length_without_a_shape_is_reported_with_valid_lengths(length, expected):
+def test_an_invalid_length_is_reported_with_valid_lengths(length, expected):
     assert fault("." * length) == (expected, None)
 
 
@@ -208,7 +211,7 @@ def test_a_length_without_a_shape_is_reported_with_valid_lengths(length, expecte
         ("9x9:" + "." * 81, ("boxes of 9x9 have 81 values, expected at most 36", 0)),
     ],
 )
-def test_a_box_shape_that_does_not_fit_is_reported(text, expected):
+def test_a_wrong_box_shape_is_reported(text, expected):
     assert fault(text) == expected
 
 
@@ -222,7 +225,7 @@ def test_an_object_is_reported_with_the_expected_form():
 
 
 @pytest.mark.parametrize("case", [case for case in VARIANTS if case.solution], ids=lambda case: case.name)
-def test_a_drawing_of_a_variant_has_the_cells_in_order(case):
+def test_a_variant_drawing_has_the_cells_in_order(case):
     drawn = sudoku.render(case.puzzle, sudoku.assignment(case.puzzle, case.solution))
 
     grid = "\n".join(line for line in drawn.splitlines() if "every value" not in line)
@@ -248,7 +251,8 @@ def test_options_have_one_order_in_the_canonical_text():
         assert sudoku.parse(text + expected[8:]) == expected
 
 
-def test_regions_are_renamed_in_the_order_in_which_they_appear_and_stand_for_boxes():
+def test_regions_are_renamed_in_order_of_appearance():
+    """Regions are renamed in order of appearance, and replace the boxes."""
     text = sudoku.parse(JIGSAW)
 
     assert text == "J:" + "." * 16 + "AAABACBBCCCBDDDD"
@@ -256,7 +260,8 @@ def test_regions_are_renamed_in_the_order_in_which_they_appear_and_stand_for_box
     assert sudoku.problem(text).constraints[8].scope == (0, 1, 2, 4)
 
 
-def test_a_jigsaw_whose_regions_are_boxes_is_the_puzzle_with_those_boxes():
+def test_a_jigsaw_of_boxes_becomes_an_ordinary_puzzle():
+    """A jigsaw whose regions are boxes has the canonical text of the puzzle with these boxes."""
     cells = "1" + "." * 35
 
     assert sudoku.parse(f"J:{cells}" + "aaabbb" * 2 + "cccddd" * 2 + "eeefff" * 2) == f"2x3:{cells}"
@@ -299,19 +304,20 @@ def test_invalid_values_are_written_as_question_marks():
 
 
 @pytest.mark.parametrize("module", [sudoku, _regions, _drawing], ids=lambda module: module.__name__)
-def test_a_docstring_shows_what_is_drawn_and_written(module):
+def test_docstring_examples_match_the_output(module):
     assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
-def test_a_drawing_holds_the_cells_in_order_in_lines_of_one_width(case):
+def test_a_drawing_has_all_cells_in_order(case):
+    """All lines of the drawing have the same width."""
     drawn = sudoku.render(case.puzzle)
 
     assert re.sub(r"[^0-9A-Z.]", "", drawn) == case.puzzle.rpartition(":")[2]
     assert len({len(line) for line in drawn.splitlines()}) == 1
 
 
-def test_a_solution_is_drawn_in_place_of_the_clues():
+def test_a_solution_replaces_the_clues_in_drawings():
     drawn = sudoku.render(EMPTY, sudoku.assignment(EMPTY, SOLVED))
 
     assert re.sub(r"[^0-9]", "", drawn) == SOLVED

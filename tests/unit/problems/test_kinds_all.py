@@ -19,7 +19,8 @@ def named(value: object) -> str | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_has_cases_with_one_solution_and_with_none_or_several(kind):
+def test_every_kind_has_proper_and_improper_cases(kind):
+    """Every kind has cases with exactly one solution, and cases with none or several."""
     counts = {case.count for case in cases_of(kind)}
 
     assert 1 in counts
@@ -27,7 +28,7 @@ def test_a_kind_has_cases_with_one_solution_and_with_none_or_several(kind):
 
 
 @pytest.mark.parametrize(("kind", "case"), CASES, ids=named)
-def test_the_canonical_text_of_a_case_is_itself_and_one_line(kind, case):
+def test_case_texts_are_canonical_and_one_line(kind, case):
     assert KINDS[kind].parse(case.puzzle) == case.puzzle
     assert len(case.puzzle.splitlines()) == 1
 
@@ -41,7 +42,7 @@ def test_a_solution_survives_writing_and_reading(kind, case):
 
 
 @pytest.mark.parametrize(("kind", "case"), SOLVED, ids=named)
-def test_a_drawing_is_a_block_and_tells_a_puzzle_from_its_solution(kind, case):
+def test_drawings_are_rectangular_and_distinguish_puzzle_from_solution(kind, case):
     values = KINDS[kind].assignment(case.puzzle, case.solution)
     given = len(KINDS[kind].problem(case.puzzle).givens)
     puzzle, solution = KINDS[kind].render(case.puzzle), KINDS[kind].render(case.puzzle, values)
@@ -53,7 +54,8 @@ def test_a_drawing_is_a_block_and_tells_a_puzzle_from_its_solution(kind, case):
 
 
 @pytest.mark.parametrize(("kind", "case"), CASES, ids=named)
-def test_equal_texts_share_their_rules_and_every_variable_has_a_name(kind, case):
+def test_equal_texts_share_rules_and_variables_have_names(kind, case):
+    """Equal texts share their rules, and every variable has a distinct name."""
     first, second = KINDS[kind].problem(case.puzzle), KINDS[kind].problem(case.puzzle)
     names = [KINDS[kind].name(case.puzzle, variable) for variable in range(len(first.rules.domains))]
 
@@ -62,7 +64,7 @@ def test_equal_texts_share_their_rules_and_every_variable_has_a_name(kind, case)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_docstrings_show_what_is_drawn(kind):
+def test_docstring_examples_match_the_drawings(kind):
     found = doctest.testmod(import_module(f"cagematch.problems.kinds.{kind}"))
 
     assert found.attempted

@@ -23,7 +23,7 @@ def fault(text: str) -> tuple[str, int | None]:
     return str(caught.value), caught.value.offset
 
 
-def test_cages_and_cells_in_any_order_are_one_puzzle():
+def test_the_order_of_cages_and_cells_is_irrelevant():
     first = killer.parse(written(([[1, 0], [0, 0]], 15), ([[0, 2], [0, 1]], 8)))
     second = killer.parse(written(([[0, 1], [0, 2]], 8), ([[0, 0], [1, 0]], 15), ([[0, 2], [0, 1]], 8)))
 
@@ -48,7 +48,7 @@ def test_a_grid_has_several_notations(more):
     assert json.loads(text) == {"cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}], "grid": DOTS}
 
 
-def test_box_shape_diagonals_and_givens_go_into_the_grid():
+def test_the_grid_contains_shape_diagonals_and_givens():
     givens = ["6 . . . . .", *["......"] * 5]
 
     text = killer.parse(written(([[0, 1], [0, 2]], 3), box=[2, 3], diagonal=True, givens=givens))
@@ -57,7 +57,7 @@ def test_box_shape_diagonals_and_givens_go_into_the_grid():
     assert killer.problem(text).givens == ((0, 6),)
 
 
-def test_numbers_above_nine_are_givens_too():
+def test_numbers_above_nine_are_valid_givens():
     text = killer.parse(written(([[0, 1], [0, 2]], 3), givens=["16 1 " + ". " * 14] + ["." * 16] * 15))
 
     assert killer.problem(text).givens == ((0, 16), (1, 1))
@@ -69,14 +69,14 @@ def test_a_cage_is_a_sum_and_different_values():
     assert constraints == (Sum((0, 1), 5, "cage"), AllDifferent((0, 1), "cage"), Sum((10,), 3, "cage"))
 
 
-def test_values_may_repeat_where_the_puzzle_says_so():
+def test_values_may_repeat_where_the_puzzle_allows_it():
     text = killer.parse(written(([[0, 0], [1, 2], [3, 1]], 3), n=4, repeats=True))
 
     assert json.loads(text)["repeats"] is True
     assert killer.problem(text).constraints[12:] == (Sum((0, 6, 13), 3, "cage"),)
 
 
-def test_an_unknown_sum_leaves_values_that_differ():
+def test_a_cage_without_a_sum_has_different_values():
     text = killer.parse(written(([[0, 0], [1, 2]], 0), ([[3, 3]], 0), n=4))
 
     assert json.loads(text)["cages"] == [{"cells": [[0, 0], [1, 2]], "sum": 0}]

@@ -26,7 +26,7 @@ BOARD = r"3x3:x(4\)(6\)(\3)..(\7).."
         ("kakuro", r"2X3:x(04\)(\)(\03)*_", r"2x3:x(4\)x(\3).."),
     ],
 )
-def test_other_spellings_have_one_canonical_text(kind, text, canonical):
+def test_equivalent_notations_have_one_canonical_text(kind, text, canonical):
     assert KINDS[kind].parse(text) == canonical
     assert KINDS[kind].parse(canonical) == canonical
 
@@ -87,11 +87,11 @@ def test_queens_differ_in_column_and_in_both_diagonals():
     ("columns", "solves"),
     [("1.5.8.6.3.7.2.4", True), ("1.5.8.6.3.7.2.2", False), ("1.2.3.4.5.6.7.8", False), ("8.7.6.5.4.3.2.1", False)],
 )
-def test_queens_on_one_column_or_diagonal_are_no_solution(columns, solves):
+def test_attacking_queens_are_not_a_solution(columns, solves):
     assert queens.problem("8").is_solution(queens.assignment("8", columns)) == solves
 
 
-def test_a_diagonal_is_linked_to_its_column_value_by_value():
+def test_diagonals_are_linked_to_columns_by_value():
     rows = [row for row in direct(queens.problem("8").rules).rows if row.role == "link"]
 
     assert len(rows) == 16 * 8
@@ -117,7 +117,8 @@ def test_signs_are_inequalities_between_neighbours():
     assert problem.givens == ((4, 2),)
 
 
-def test_runs_are_sums_of_different_values_and_variables_are_white_cells():
+def test_runs_are_sums_of_different_values():
+    """The runs are sums of different values, and the variables are the white cells."""
     problem = kakuro.problem(BOARD.replace("(\\7)..", "(\\7)4."))
 
     assert problem.constraints[:4] == (
@@ -131,5 +132,5 @@ def test_runs_are_sums_of_different_values_and_variables_are_white_cells():
     assert [kakuro.name(BOARD, variable) for variable in range(4)] == ["r2c2", "r2c3", "r3c2", "r3c3"]
 
 
-def test_a_run_without_a_clue_holds_different_values():
+def test_a_run_without_a_clue_has_different_values():
     assert kakuro.problem("1x3:x..").constraints == (AllDifferent((0, 1), "across"),)

@@ -81,7 +81,7 @@ def none(task: Task) -> Outcome:
         (found(Task.UNIQUE, 1, complete=True), REPAIRED, UNCHECKED),
     ],
 )
-def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, expected):
+def test_the_verdict_combines_verification_and_other_runs(outcome, known, expected):
     assert verdict(outcome, known) is expected
 
 
@@ -106,7 +106,8 @@ def test_a_verdict_follows_from_the_check_and_from_other_runs(outcome, known, ex
         (repair(2, complete=False, stop=TIMEOUT), Status.TIMEOUT),
     ],
 )
-def test_a_label_follows_from_the_stop_and_then_from_the_answer(outcome, expected):
+def test_the_status_depends_on_stop_before_answer(outcome, expected):
+    """The status depends on the stop first and on the answer second; a wrong verdict overrides both."""
     assert status_of(outcome, verdict(outcome)) is expected
     assert status_of(outcome, WRONG) is Status.WRONG
 

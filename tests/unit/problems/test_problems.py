@@ -34,7 +34,7 @@ PROBLEM = Problem(RULES, ((1, 2),))
         (Less((0, 1), "sign"), [-2, -1], [2, 1]),
     ],
 )
-def test_a_constraint_holds_exactly_when_its_scope_obeys_it(constraint, kept, broken):
+def test_constraints_hold_for_valid_scopes_only(constraint, kept, broken):
     assert constraint.holds(kept)
     assert broken is None or not constraint.holds(broken)
 
@@ -62,7 +62,7 @@ def test_a_solution_has_no_violations():
         pytest.param([3, 2, 4], ["cage variable 0 variable 2: the sum is 7, expected 5"], id="wrong sum"),
     ],
 )
-def test_verification_finds_each_kind_of_broken_solution(assignment, expected):
+def test_verification_reports_each_kind_of_violation(assignment, expected):
     found = list(PROBLEM.violations(assignment))
 
     assert len(found) == len(expected)
@@ -83,7 +83,7 @@ def test_givens_leave_one_value():
     assert RULES.domains == ((1, 2, 3), (1, 2, 3), (2, 4))
 
 
-def test_a_fingerprint_is_the_sha_256_of_kind_and_text():
+def test_the_fingerprint_hashes_kind_and_text():
     puzzle = Puzzle("sudoku", "1...", "a label")
 
     assert puzzle.fingerprint == hashlib.sha256(b"sudoku\n1...").digest()
@@ -91,7 +91,8 @@ def test_a_fingerprint_is_the_sha_256_of_kind_and_text():
     assert puzzle.fingerprint != Puzzle("killer", "1...").fingerprint
 
 
-def test_pairwise_keeps_each_pair_once_and_leaves_the_rest_alone():
+def test_pairwise_keeps_each_pair_once():
+    """Constraints other than AllDifferent are unchanged."""
     rules = Rules(((1, 2),) * 3, (AllDifferent((0, 1, 2), "row"), AllDifferent((2, 1), "box"), Sum((0,), 1, "cage")))
 
     rewritten = pairwise(rules)
@@ -105,7 +106,7 @@ def test_pairwise_keeps_each_pair_once_and_leaves_the_rest_alone():
 
 
 @pytest.mark.parametrize("rules", [RULES, UNLIKE], ids=["sum", "inequalities"])
-def test_the_direct_encoding_has_the_solutions_of_the_rules_and_no_others(rules):
+def test_the_direct_encoding_preserves_the_solutions(rules):
     encoding = direct(rules)
 
     for assignment in product(*rules.domains):
@@ -119,7 +120,8 @@ def test_the_direct_encoding_has_the_solutions_of_the_rules_and_no_others(rules)
         assert encoding.decode([bool(atom) for atom in atoms]) == assignment
 
 
-def test_all_different_over_as_many_variables_as_values_becomes_equalities():
+def test_a_tight_all_different_becomes_equalities():
+    """AllDifferent over as many variables as values becomes equalities, any other becomes inequalities."""
     tight = direct(Rules(((1, 2), (1, 2)), (AllDifferent((0, 1), "row"),)))
     loose = direct(Rules(((1, 2, 3), (1, 2)), (AllDifferent((0, 1), "row"),)))
 
@@ -128,11 +130,11 @@ def test_all_different_over_as_many_variables_as_values_becomes_equalities():
 
 
 @pytest.mark.parametrize("chosen", [[0] * 8, [1, 1, 0, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0, 1, 1]])
-def test_decoding_gives_nothing_unless_each_variable_has_one_value(chosen):
+def test_decoding_requires_one_value_per_variable(chosen):
     assert direct(RULES).decode([bool(atom) for atom in chosen]) is None
 
 
-def test_a_file_error_shows_ten_faults_and_counts_all():
+def test_file_errors_show_ten_faults_and_the_total():
     faults = [Fault("f.txt", line, 3 if line % 2 else None, "odd") for line in range(1, 13)]
 
     error = FileError(faults)

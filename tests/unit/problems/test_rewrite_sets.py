@@ -1,4 +1,4 @@
-"""Sums over pairwise different variables as allowed sets: what is rewritten, what is kept, and equivalence."""
+"""Sums over pairwise different variables as allowed sets: rewritten and unchanged rules, and equivalence."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SMALL = Rules(
     ((1, 2, 3, 4),) * 4,
     (AllDifferent((0, 1, 2), "cage"), Sum((0, 1, 2), 7, "cage"), Sum((3, 2), 5, "link"), AllDifferent((1, 3), "row")),
 )
-# Sums of variables that need not differ, one of which pairs off all values.
+# Sums of variables that may be equal; the first sum pairs off all values.
 LOOSE = Rules(((-1, 1), (-1, 1), (0, 1)), (Sum((0, 1), 0, "link"), Sum((0, 1, 2), 1, "sum")))
 
 
-def test_a_cage_becomes_the_sets_that_add_up_to_its_sum():
+def test_a_cage_becomes_the_sets_with_its_sum():
     rules = Rules((NINE,) * 3, (Sum((0, 1), 15, "cage"), AllDifferent((1, 0), "cage"), NotEqual((1, 2), "line")))
 
     found = allowed_sets(rules)
@@ -30,7 +30,8 @@ def test_a_cage_becomes_the_sets_that_add_up_to_its_sum():
     assert found.constraints == (AllowedSets((0, 1), ((6, 9), (7, 8)), "cage"), NotEqual((1, 2), "line"))
 
 
-def test_variables_may_differ_for_another_reason_which_is_kept():
+def test_a_larger_all_different_allows_sets():
+    """A cage inside a larger AllDifferent is rewritten, and that constraint is kept."""
     row = AllDifferent(tuple(range(9)), "row")
 
     found = allowed_sets(Rules((NINE,) * 9, (row, Sum((0, 1, 2), 6, "cage"))))
@@ -47,24 +48,24 @@ def test_variables_may_differ_for_another_reason_which_is_kept():
         pytest.param((Sum((0, 1), 40, "cage"), AllDifferent((0, 1), "cage")), id="no set at all"),
     ],
 )
-def test_other_sums_stay_what_they_are(constraints):
+def test_other_sums_are_unchanged(constraints):
     assert allowed_sets(Rules((NINE,) * 3, constraints)).constraints == constraints
 
 
-def test_a_sum_of_too_many_sets_stays_an_equation():
+def test_sums_with_too_many_sets_stay_equations():
     values, scope = tuple(range(1, 26)), tuple(range(12))
     constraints = (Sum(scope, 156, "cage"), AllDifferent(scope, "cage"))
 
     assert allowed_sets(Rules((values,) * 12, constraints)).constraints == constraints
 
 
-def test_only_the_word_sets_rewrites():
+def test_sums_are_rewritten_only_for_cages_sets():
     assert posted(SMALL, "sum") is SMALL
     assert posted(SMALL, "sets") is allowed_sets(SMALL)
 
 
 @pytest.mark.parametrize("rules", [SMALL, LOOSE], ids=["cages", "link"])
-def test_rewritten_rules_have_the_solutions_of_the_rules_and_no_others(rules):
+def test_rewritten_rules_have_the_same_solutions(rules):
     rewritten = allowed_sets(rules)
 
     for assignment in product(*rules.domains):
@@ -74,7 +75,8 @@ def test_rewritten_rules_have_the_solutions_of_the_rules_and_no_others(rules):
 
 
 @pytest.mark.parametrize("rules", [SMALL, allowed_sets(SMALL), LOOSE], ids=["sums", "sets", "link"])
-def test_rows_and_clauses_of_sets_and_links_have_the_same_solutions(rules):
+def test_rows_and_clauses_have_the_same_solutions(rules):
+    """The solutions of sums, sets and links are the same as rows and as clauses."""
     encoding, found = direct(rules), clauses(rules)
     owned = [a for a, (variable, _) in enumerate(encoding.atoms) if variable >= len(rules.domains)]
 
@@ -112,7 +114,8 @@ SQUARE = Rules(
         pytest.param(allowed_sets(SMALL), ((3, 4),), 1, id="sets and a link"),
     ],
 )
-def test_what_givens_leave_open_has_the_solutions_that_agree_with_them(rules, givens, solutions):
+def test_reduced_clauses_keep_exactly_the_consistent_solutions(rules, givens, solutions):
+    """Clauses reduced by givens have exactly the solutions that agree with the givens."""
     encoding, left = direct(rules), reduced(rules, givens)
     owned = [a for a, (variable, _) in enumerate(encoding.atoms) if variable >= len(rules.domains)]
     choices = [{**dict.fromkeys(owned, 0), a: 1} for a in owned] or [{}]
@@ -133,7 +136,7 @@ def test_what_givens_leave_open_has_the_solutions_that_agree_with_them(rules, gi
     assert len(found) == solutions
 
 
-def test_givens_leave_few_clauses_of_more_than_one_literal():
+def test_enough_givens_reduce_the_clauses_to_units():
     whole, left = clauses(SQUARE), reduced(SQUARE, ((0, 1), (4, 2)))
 
     assert [clause for clause in left.clauses if len(clause) > 1] == []

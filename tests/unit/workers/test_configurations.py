@@ -20,7 +20,7 @@ def refusal(word: str) -> str:
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_a_backend_alone_has_the_default_of_every_parameter(name):
+def test_a_plain_backend_has_default_parameters(name):
     found = configuration(name)
 
     assert found.backend == name
@@ -43,7 +43,8 @@ def test_a_backend_alone_has_the_default_of_every_parameter(name):
         ("legacy-cp:val=ASSIGN_MAX_VALUE", "legacy-cp:val=ASSIGN_MAX_VALUE"),
     ],
 )
-def test_a_configuration_is_spelled_the_shortest_way_and_that_reads_back(word, text):
+def test_a_configuration_has_the_shortest_text(word, text):
+    """Parsing this text returns the same configuration."""
     found = configuration(word)
     again = configuration(found.text)
 
@@ -51,7 +52,7 @@ def test_a_configuration_is_spelled_the_shortest_way_and_that_reads_back(word, t
     assert (again.text, again.backend, again.settings) == (text, found.backend, found.settings)
 
 
-def test_presets_are_the_strategies_that_their_names_promise():
+def test_presets_have_the_strategies_of_their_names():
     wanted = {
         "cp-default": ("CHOOSE_FIRST_UNBOUND", "ASSIGN_MIN_VALUE"),
         "cp-simple": ("INT_VAR_SIMPLE", "INT_VALUE_SIMPLE"),
@@ -63,23 +64,23 @@ def test_presets_are_the_strategies_that_their_names_promise():
     assert {name: (settings["var"], settings["val"]) for name, settings in found.items()} == wanted
 
 
-def test_a_preset_is_expanded_and_anything_else_stays_as_it_is():
+def test_only_presets_are_expanded():
     assert expanded("cp-simple") == "legacy-cp:var=INT_VAR_SIMPLE,val=INT_VALUE_SIMPLE"
     assert expanded("cp-sat:workers=1") == "cp-sat:workers=1"
 
 
 @pytest.mark.parametrize("group", sorted(GROUPS.keys() - {"@all"}))
-def test_a_group_spreads_out_into_its_members(group):
+def test_a_group_expands_to_its_members(group):
     assert [found.text for found in configurations([group])] == list(GROUPS[group])
 
 
-def test_the_group_of_all_is_what_is_installed(monkeypatch):
+def test_the_group_all_contains_the_installed_backends(monkeypatch):
     monkeypatch.setattr(spelled, "version", lambda name: "1.0" if name in ("cp-sat", "scip") else None)
 
     assert [found.text for found in configurations(["@all"])] == ["cp-sat", "scip"]
 
 
-def test_the_fast_preset_says_in_full_what_it_leaves_out():
+def test_the_fast_preset_expands_to_its_parameters():
     found = configuration("cp-sat-fast")
 
     assert (found.text, found.threads) == ("cp-sat-fast", 1)
@@ -100,7 +101,7 @@ def test_the_fast_preset_says_in_full_what_it_leaves_out():
         ("cp-sat-fast:symmetry_level=2", expanded("cp-sat-fast").replace(",symmetry_level=0", "")),
     ],
 )
-def test_any_field_of_the_parameters_of_cp_sat_goes_by_its_name(word, text):
+def test_cp_sat_fields_are_set_by_name(word, text):
     pytest.importorskip("ortools")
 
     found = configuration(word)
@@ -108,7 +109,7 @@ def test_any_field_of_the_parameters_of_cp_sat_goes_by_its_name(word, text):
     assert (found.text, configuration(found.text).settings) == (text, found.settings)
 
 
-def test_a_field_sweeps_as_any_parameter_does():
+def test_a_field_can_be_swept():
     pytest.importorskip("ortools")
 
     found = configurations(["cp-sat:search_branching=*"])
@@ -117,20 +118,20 @@ def test_a_field_sweeps_as_any_parameter_does():
     assert found[0].text == "cp-sat"
 
 
-def test_a_field_cannot_be_looked_up_without_the_library(monkeypatch):
+def test_a_field_cannot_be_checked_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.sat_parameters_pb2", None)
 
     assert "cannot check parameter linearization_level without OR-Tools" in refusal("cp-sat:linearization_level=0")
     assert configuration("cp-sat:workers=1").text == "cp-sat:workers=1"
 
 
-def test_a_configuration_named_twice_is_taken_once():
+def test_duplicate_configurations_are_removed():
     found = configurations(["cp-sat", "@default", "cp-sat:workers=4", "cp-sat:workers=1"])
 
     assert [one.text for one in found] == ["cp-sat", "cp-min-size", "scip", "cbc", "cp-sat:workers=1"]
 
 
-def test_a_sweep_takes_every_word_of_a_parameter():
+def test_a_sweep_includes_every_value_of_a_parameter():
     values = configurations(["legacy-cp:var=CHOOSE_RANDOM,val=*"])
     both = configurations(["legacy-cp:var=*,val=*"])
 
@@ -138,7 +139,7 @@ def test_a_sweep_takes_every_word_of_a_parameter():
     assert len({found.text for found in both}) == len(VARIABLE_STRATEGIES) * len(VALUE_STRATEGIES)
 
 
-def test_threads_are_the_workers_of_a_configuration_or_one():
+def test_threads_equal_the_parameter_workers_or_one():
     assert configuration("cp-sat").threads == 4
     assert configuration("cp-sat:workers=2").threads == 2
     assert configuration("scip").threads == 1
@@ -175,13 +176,13 @@ def test_threads_are_the_workers_of_a_configuration_or_one():
         ("legacy-cp:var=CHOOSE", ["expected one of CHOOSE_FIRST_UNBOUND"]),
     ],
 )
-def test_a_refusal_says_what_was_found_and_what_there_is(word, expected):
+def test_an_error_names_the_value_and_the_alternatives(word, expected):
     message = refusal(word)
 
     assert all(part in message for part in expected), message
 
 
 @pytest.mark.parametrize("word", ["@core", "legacy-cp:var=*"])
-def test_one_configuration_is_no_group_and_no_sweep(word):
+def test_groups_and_sweeps_are_not_one_configuration(word):
     with pytest.raises(ConfigurationError, match="expected one"):
         configuration(word)

@@ -1,4 +1,4 @@
-"""Shards: every run in one of them, large ones first, and slots that come to an end together."""
+"""Shards: each run is in exactly one, large shards come first, and slots finish at about the same time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_run_is_in_one_shard(runs: int, slots: int):
 
 
 @pytest.mark.parametrize(("runs", "slots"), SIZES)
-def test_shards_get_no_larger_and_keep_their_bounds(runs: int, slots: int):
+def test_shard_sizes_decrease_within_their_bounds(runs: int, slots: int):
     sizes = [stop - start for start, stop in cuts(runs, slots)]
 
     assert sizes == sorted(sizes, reverse=True)
@@ -31,7 +31,7 @@ def test_shards_get_no_larger_and_keep_their_bounds(runs: int, slots: int):
 
 
 @pytest.mark.parametrize(("runs", "slots"), [(4_500, 2), (2_850, 2), (20_000, 3), (50_000, 16)])
-def test_slots_end_within_one_smallest_shard_of_each_other(runs: int, slots: int):
+def test_slots_finish_within_one_smallest_shard(runs: int, slots: int):
     busy_until = [0] * slots
     for start, stop in cuts(runs, slots):
         heapq.heappushpop(busy_until, busy_until[0] + stop - start)

@@ -1,9 +1,9 @@
-"""Batches made, cut into shards, added to, cancelled, resumed and found again."""
+"""Batches: creation, shards, additional configurations, cancellation, resumption and lookup."""
 
 from __future__ import annotations
 
 import pytest
-from bench import SOLVED, Bench, made
+from bench import SOLVED, Bench, open_bench
 from sqlalchemy import select, update
 
 from cagematch.models import Batch, BatchPuzzle, BatchState, Shard, ShardState
@@ -17,7 +17,7 @@ from cagematch.workers.configurations import configurations
 
 @pytest.fixture
 def bench(tmp_path):
-    with made(tmp_path / "scheduler.db") as one:
+    with open_bench(tmp_path / "scheduler.db") as one:
         yield one
 
 
@@ -36,7 +36,8 @@ def shards(bench: Bench, batch: int) -> list:
         return connection.execute(select(Shard).where(Shard.batch_id == batch).order_by(Shard.id)).all()
 
 
-def test_puzzles_are_distinct_limited_by_set_and_shuffled_by_the_seed(bench):
+def test_puzzles_are_distinct_limited_and_shuffled(bench):
+    """The limit applies to each set, and the seed determines the order."""
     sets = [bench.set("a", [1, 2, 2, 3, 4, 5, 6, 7]), bench.set("b", [7, 8, 9])]
 
     one, same, other = (create(bench, sets, limit=6, seed=seed) for seed in (1, 1, 2))
@@ -59,7 +60,8 @@ def test_shards_cover_every_run_once(bench):
     assert progress(bench.engine, batch).total == 180
 
 
-def test_adding_takes_only_what_is_new_and_reopens(bench):
+def test_only_new_configurations_are_added(bench):
+    """Adding a new configuration reopens a finished batch."""
     batch = create(bench, [bench.set("a", [1])])
     with writing(bench.engine) as connection:
         connection.execute(update(Batch).values(state=BatchState.DONE))
@@ -69,7 +71,7 @@ def test_adding_takes_only_what_is_new_and_reopens(bench):
     assert not is_over(bench.engine, batch)
 
 
-def test_cancel_and_resume(bench):
+def test_a_cancelled_batch_can_be_resumed(bench):
     batch = create(bench, [bench.set("a", [1, 2, 3])])
     first = shards(bench, batch)[0]
     with writing(bench.engine) as connection:
@@ -83,7 +85,8 @@ def test_cancel_and_resume(bench):
     assert {s.state for s in shards(bench, batch)} <= {ShardState.WAITING, ShardState.DONE}
 
 
-def test_resume_alone_takes_leases_and_messages_of_a_dead_process(bench):
+def test_resume_alone_releases_the_leases_of_dead_processes(bench):
+    """Without `alone`, leased shards stay leased."""
     batch = create(bench, [bench.set("a", [1, 2, 3])])
     with writing(bench.engine) as connection:
         connection.execute(update(Shard).values(state=ShardState.LEASED, lease_token="gone"))
@@ -94,31 +97,31 @@ def test_resume_alone_takes_leases_and_messages_of_a_dead_process(bench):
     assert {(s.state, s.lease_token) for s in shards(bench, batch)} == {(ShardState.WAITING, None)}
 
 
-def test_batches_are_found_by_number_name_and_start_of_a_name(bench):
+def test_batches_are_found_by_number_name_or_prefix(bench):
     one = bench.set("a", [1])
     numbers = [create(bench, [one], name=name) for name in ("try", "try again", "other", None)]
 
     found = [lookup.find_batch(bench.engine, word) for word in (str(numbers[0]), "try", "try a", "o", None)]
     assert found == [numbers[0], numbers[0], numbers[1], numbers[2], numbers[3]]
-    for word, said in (
+    for word, message in (
         ("tr", "matches 2 batches: try, try again"),
         ("x", "no batch 'x'"),
         ("9" * 30, "no batch"),
         ("%", "no batch"),
     ):
-        with pytest.raises(LookupFailed, match=said):
+        with pytest.raises(LookupFailed, match=message):
             lookup.find_batch(bench.engine, word)
 
 
 @pytest.mark.parametrize("name", ["taken", "12", "", "  ", "x" * 201, "a\nb", "\x1b[31mred", "\u202eback"])
-def test_names_that_cannot_be_given(bench, name):
+def test_invalid_or_taken_batch_names_are_refused(bench, name):
     create(bench, [bench.set("a", [1])], name="taken")
 
     with pytest.raises(InputError):
         lookup.require_free(bench.engine, name)
 
 
-def test_show_without_a_solution_and_what_it_does_not_find(bench):
+def test_an_unknown_puzzle_or_run_is_reported(bench):
     puzzle = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
     batch = bench.batch([bench.set("a", [1])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1)})

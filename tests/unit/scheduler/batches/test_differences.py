@@ -19,7 +19,7 @@ SAME = "same machine, versions and limits as batch 1"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    """Two batches without runs, on hosts that are alike."""
+    """Two batches without runs, on hosts with equal facts."""
     engine = open_engine(f"sqlite:///{tmp_path / 'scheduler.db'}")
     fill(engine, batches=2)
     yield engine
@@ -40,15 +40,16 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         ),
     ],
 )
-def test_a_machine_that_was_faster_or_slower_is_the_same_machine(engine, later_s, expected):
-    """Its worker started once, before both."""
+def test_a_speed_change_is_not_another_machine(engine, later_s, expected):
+    """The worker started once, before both batches, so only the speed of its host changed."""
     shift(engine, 1, reference_s=0.003)
     shift(engine, 2, batch=2, reference_s=later_s)
 
     assert compare(engine, 1, 2) == [SAME, *expected, "scip: 1.00× the mean wall time of batch 1"]
 
 
-def test_where_nothing_was_measured_beside_runs_what_the_worker_measured_has_to_do(engine):
+def test_the_probe_at_worker_start_is_the_fallback(engine):
+    """Where a shift has no core speed probe, the probe at the start of its worker is compared."""
     with writing(engine) as connection:
         connection.execute(update(Worker).where(Worker.id == 2).values(reference_s=0.0045))
     shift(engine, 1)
@@ -57,7 +58,8 @@ def test_where_nothing_was_measured_beside_runs_what_the_worker_measured_has_to_
     assert "warning: the core speed probe is 50 % slower in batch 2: the machines differ" in compare(engine, 1, 2)
 
 
-def test_what_counts_is_its_best_moment_but_for_luck(engine):
+def test_the_best_speed_ignores_a_single_outlier(engine):
+    """A batch is compared by its best speed, excluding a single fast probe."""
     shift(engine, 1, reference_s=0.003)
     shift(engine, 2, batch=2, reference_s=0.0031)
     measured = [0.001, *(0.0032 + at / 1000 for at in range(9))]
@@ -68,7 +70,8 @@ def test_what_counts_is_its_best_moment_but_for_luck(engine):
     assert compare(engine, 1, 2) == [SAME, "scip: 1.00× the mean wall time of batch 1"]
 
 
-def test_a_worker_that_started_in_a_bad_moment_is_no_slower_machine(engine):
+def test_a_slow_worker_start_is_not_another_machine(engine):
+    """The probe at the start of a worker is ignored where its shifts have probes."""
     with writing(engine) as connection:
         connection.execute(update(Worker).where(Worker.id == 2).values(reference_s=9.0))
         connection.execute(update(Host).where(Host.id == 2).values(name="a"))
@@ -79,7 +82,7 @@ def test_a_worker_that_started_in_a_bad_moment_is_no_slower_machine(engine):
     assert not any("core speed probe" in line for line in compare(engine, 1, 2))
 
 
-def test_machines_that_differ_are_told_as_such(engine):
+def test_different_machines_are_reported(engine):
     shift(engine, 1)
     shift(engine, 2, batch=2, worker=2, reference_s=0.009)
 

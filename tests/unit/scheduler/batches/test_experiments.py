@@ -1,4 +1,4 @@
-"""A comparison in a file: what it may say, and what is said of one that cannot be taken."""
+"""Experiment files: their keys, and the messages for invalid files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def faults(folder: Path, text: str) -> list[str]:
     return [f"{fault.line}: {fault.message}" for fault in caught.value.faults]
 
 
-def test_everything_that_it_may_say(folder: Path):
+def test_every_key_is_read(folder: Path):
     text = """
         puzzles = ["hard", {file = "mine.txt", kind = "sudoku", format = "lines", sha256 = "ab"}]
         solvers = ["@core", "legacy-cp:var=*"]
@@ -55,21 +55,21 @@ def test_everything_that_it_may_say(folder: Path):
     assert (found.options["bound"], found.options["permute"], found.options["priority"]) == (7, True, -5)
 
 
-def test_a_file_goes_before_a_shipped_set_of_its_name(folder: Path):
+def test_a_file_overrides_a_shipped_set(folder: Path):
     (folder / "hard").write_text("1234341221434321\n")
 
     assert read(written(folder, 'puzzles = ["hard"]')).puzzles == [PuzzleFile(str(folder / "hard"))]
 
 
 @pytest.mark.parametrize("word", ["../outside.txt", "{above}/outside.txt", "link.txt", "/etc/passwd"])
-def test_a_path_stays_below_the_experiment(folder: Path, word: str):
+def test_a_path_outside_the_experiment_folder_is_refused(folder: Path, word: str):
     (folder / "link.txt").symlink_to(folder.parent / "outside.txt")
     word = word.format(above=folder.parent)
 
-    (told,) = faults(folder, f'solvers = ["cp-sat"]\npuzzles = ["{word}"]')
+    (message,) = faults(folder, f'solvers = ["cp-sat"]\npuzzles = ["{word}"]')
 
     assert (
-        told
+        message
         == f"2: puzzles: {word!r} is not below the folder of the experiment, expected a file there or a shipped set"
     )
 
@@ -93,13 +93,13 @@ def test_a_path_stays_below_the_experiment(folder: Path, word: str):
         ('puzzles = ["hard"\nlimit = 3', "2: invalid TOML: "),
     ],
 )
-def test_a_fault_is_told_with_its_line(folder: Path, text: str, expected: str):
-    (told,) = faults(folder, text)
+def test_a_fault_is_reported_with_its_line(folder: Path, text: str, expected: str):
+    (message,) = faults(folder, text)
 
-    assert told.startswith(expected)
+    assert message.startswith(expected)
 
 
-def test_every_fault_is_told(folder: Path):
+def test_every_fault_is_reported(folder: Path):
     assert len(faults(folder, 'puzzles = ["nowhere", 4]\nrepeat = 0\nseed = -1\nodd = 1')) == 5
 
 
@@ -107,7 +107,7 @@ def test_every_fault_is_told(folder: Path):
     ("content", "expected"),
     [(b"\xff\xfe", "is not UTF-8 at byte 0"), (b"# " + b"x" * 2**20, "is larger than 1,048,576 bytes")],
 )
-def test_a_file_that_is_no_text_or_too_large_is_refused(folder: Path, content: bytes, expected: str):
+def test_invalid_text_and_large_files_are_refused(folder: Path, content: bytes, expected: str):
     path = folder / "experiment.toml"
     path.write_bytes(content)
 
@@ -115,6 +115,6 @@ def test_a_file_that_is_no_text_or_too_large_is_refused(folder: Path, content: b
         read(path)
 
 
-def test_a_file_that_is_not_there_is_named(folder: Path):
+def test_a_missing_file_is_reported_by_name(folder: Path):
     with pytest.raises(InputError, match=r"experiment\.toml cannot be read: No such file"):
         read(folder / "experiment.toml")

@@ -1,4 +1,4 @@
-"""Loading: whole files in or nothing, faults in words with their places, and sets that are stored once."""
+"""Loading: a whole file or nothing, faults with their places, and sets that are stored once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHIPPED = {  # puzzles, and distinct ones
 
 @pytest.fixture
 def file(tmp_path: Path):
-    """Writes a file of puzzles and gives its path as a user would."""
+    """Write a file of puzzles and return its path as a user would type it."""
 
     def _file(content: str | bytes, name: str = "some.txt") -> str:
         path = tmp_path / name
@@ -51,10 +51,10 @@ def file(tmp_path: Path):
 
 @pytest.fixture
 def engine(tmp_path: Path):
-    made = open_engine(f"sqlite:///{tmp_path}/test.db")
-    Base.metadata.create_all(made)
-    yield made
-    made.dispose()
+    opened = open_engine(f"sqlite:///{tmp_path}/test.db")
+    Base.metadata.create_all(opened)
+    yield opened
+    opened.dispose()
 
 
 def loaded(word: str, *, kind: str | None = None, skip_invalid: bool = False, form: str | None = None) -> Loaded:
@@ -66,7 +66,7 @@ def texts(word: str) -> list[str]:
 
 
 def faults(word: str) -> list[str]:
-    """The faults of a file, one a line, without its folder."""
+    """Return the faults of a file, one per line, without its folder."""
     with pytest.raises(FileError) as caught:
         loaded(word)
     return str(caught.value).replace(str(Path(word).parent) + "/", "").splitlines()
@@ -92,7 +92,7 @@ class TestSources:
     """A file, or a shipped set."""
 
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_a_shipped_set_is_found_by_its_name_anywhere(self, name, tmp_path, monkeypatch):
+    def test_shipped_sets_are_found_from_any_folder(self, name, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
 
         found = loaded(name)
@@ -100,34 +100,35 @@ class TestSources:
         assert (found.source.name, found.source.shown) == (name, f"{name} (shipped)")
         assert (len(found.rows), found.distinct) == SHIPPED[name]
 
-    def test_the_shipped_sets_are_these(self):
+    def test_all_shipped_sets_are_tested(self):
         assert set(SHIPPED) == set(shipped_sets())
 
-    def test_a_file_is_named_after_itself(self, file):
+    def test_a_set_is_named_after_its_file(self, file):
         source = find_source(file(P, "mine.sdm"))
 
         assert source.name == "mine"
         assert source.shown.endswith("/mine.sdm")
 
-    def test_a_file_goes_before_a_shipped_set(self, file, tmp_path, monkeypatch):
+    def test_a_file_overrides_a_shipped_set(self, file, tmp_path, monkeypatch):
         file(P, "hard")
         monkeypatch.chdir(tmp_path)
 
         assert find_source("hard").shown == "hard"
 
     @pytest.mark.parametrize("word", ["nowhere.txt", "x" * 5000, "a\0b", ""])
-    def test_what_is_no_file_is_told_with_the_sets_there_are(self, word, tmp_path, monkeypatch):
+    def test_a_missing_file_is_reported_with_shipped_sets(self, word, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
 
         with pytest.raises(InputError, match=r"easy, .*hard, .*medium") as caught:
             find_source(word or "nothing at all")
         assert "there is no file" in str(caught.value)
 
-    def test_a_folder_is_told(self, tmp_path):
+    def test_a_folder_is_refused(self, tmp_path):
         with pytest.raises(InputError, match="is a folder, expected a puzzle file; name a file in it"):
             find_source(str(tmp_path))
 
-    def test_a_name_that_is_no_text_can_be_shown_and_stored(self, tmp_path, engine):
+    def test_an_undecodable_file_name_is_stored(self, tmp_path, engine):
+        """Bytes that are not UTF-8 are replaced in the name."""
         path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
         Path(os.fsdecode(path)).write_text(P)
 
@@ -136,18 +137,18 @@ class TestSources:
         assert found.source.name == "caf\N{REPLACEMENT CHARACTER}"
         assert store_set(engine, found) == 1
 
-    def test_a_name_longer_than_the_database_keeps_is_cut(self, file):
+    def test_a_long_name_is_truncated(self, file):
         assert find_source(file(P, "n" * 240 + ".txt")).name == "n" * 200
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read anything")
-    def test_a_file_that_may_not_be_read_is_told(self, file):
+    def test_an_unreadable_file_is_reported(self, file):
         word = file(P)
         Path(word).chmod(0)
 
         with pytest.raises(InputError, match="cannot be read: Permission denied"):
             loaded(word)
 
-    def test_a_file_that_goes_away_is_told(self, file):
+    def test_a_file_deleted_before_reading_is_reported(self, file):
         source = find_source(file(P))
         source.path.unlink()
 
@@ -159,14 +160,16 @@ KILLER = '{"id": "one", "cages": [{"cells": [[0, 0], [0, 1]], "sum": 3}]}'
 
 
 class TestKinds:
-    """What a file holds."""
+    """The kind of the puzzles in a file."""
 
-    def test_a_file_that_says_nothing_holds_sudokus_unless_the_user_says_otherwise(self, file):
+    def test_the_default_kind_is_sudoku(self, file):
+        """A file that declares no kind contains Sudokus, unless the user names a kind."""
         assert loaded(file(P)).kind == "sudoku"
         with pytest.raises(FileError, match="invalid JSON"):
             loaded(file(P), kind="killer")
 
-    def test_a_file_of_json_lines_with_cages_holds_killers_whatever_it_is_called(self, file):
+    def test_json_lines_with_cages_are_killers(self, file):
+        """The name of the file is irrelevant."""
         found = loaded(file(KILLER, "mine.jsonl"))
 
         assert (found.kind, found.source.name) == ("killer", "mine")
@@ -174,26 +177,27 @@ class TestKinds:
             ('{"cages":[{"cells":[[0,0],[0,1]],"sum":3}]}', "one")
         ]
 
-    def test_json_lines_may_have_the_puzzle_of_any_kind_as_a_text(self, file):
+    def test_json_lines_may_contain_puzzle_texts(self, file):
+        """A JSON line may contain the text of a puzzle of any kind."""
         sudoku = loaded(file(f'{{"puzzle": "{P}", "label": "one"}}\n'))
         killer = loaded(file(json.dumps({"kind": "killer", "puzzle": KILLER})))
 
         assert (sudoku.kind, sudoku.rows[0][0], sudoku.rows[0][3]) == ("sudoku", P, "one")
         assert (killer.kind, killer.rows) == ("killer", [(*loaded(file(KILLER)).rows[0][:3], "")])
 
-    def test_a_fault_in_such_a_text_has_its_place_in_the_line(self, file):
+    def test_json_text_faults_have_a_column(self, file):
         with pytest.raises(FileError, match=r"some.txt:1:14: 4 appears twice in row 1"):
             loaded(file(f'{{"puzzle": "44{P[2:]}"}}'))
 
-    def test_a_fault_at_the_end_of_a_text_with_escapes_is_told(self, file):
+    def test_a_fault_after_escaped_characters_is_reported(self, file):
         with pytest.raises(FileError, match=r"some.txt:1:1: invalid JSON"):
             loaded(file(json.dumps({"kind": "killer", "puzzle": '{"cages": ['})))
 
-    def test_null_is_nothing(self, file):
+    def test_null_means_a_missing_value(self, file):
         assert loaded(file(json.dumps({"puzzle": P, "cages": None, "kind": None}))).rows[0][0] == P
         assert loaded(file(KILLER.replace('"id"', '"kind": null, "id"'))).kind == "killer"
 
-    def test_a_puzzle_of_another_kind_than_its_file_is_refused(self, file):
+    def test_a_puzzle_text_of_another_kind_is_refused(self, file):
         latin = json.dumps({"kind": "latin", "puzzle": "." * 81})
         with pytest.raises(FileError, match=r"some.txt:2: found kind 'latin', expected 'sudoku'"):
             loaded(file(f'{{"puzzle": "{P}"}}\n{latin}'))
@@ -205,23 +209,24 @@ class TestKinds:
         assert loaded(file(f"# kind: sudoku\n{P}"), kind="sudoku").kind == "sudoku"
 
     @pytest.mark.parametrize("text", ["." * 25, "." * 36, "1...2...3"])
-    def test_a_line_of_another_kind_is_no_row_of_a_grid(self, file, text):
+    def test_lines_of_other_kinds_are_not_grids(self, file, text):
+        """A line of a kind without grids is a puzzle, even if its length fits a row of a grid."""
         assert [row[0] for row in loaded(file(f"# kind: latin\n{text}")).rows] == [text]
         assert [row[0] for row in loaded(file(text), kind="latin").rows] == [text]
 
-    def test_an_unknown_kind_is_told_with_those_there_are(self, file):
+    def test_an_unknown_kind_is_reported_with_known_kinds(self, file):
         with pytest.raises(FileError, match=r"some.txt:2: found the kind 'go', expected one of sudoku, killer"):
             loaded(file(f"# mine\n# kind: go\n{P}"))
         with pytest.raises(InputError, match="unknown kind of puzzle 'go'"):
             loaded(file(P), kind="go")
 
-    def test_a_user_who_contradicts_the_file_is_told(self, file):
+    def test_a_contradicting_kind_option_is_refused(self, file):
         with pytest.raises(
             FileError, match=r"some.txt:1: the file declares the kind killer, but --kind is sudoku; remove --kind"
         ):
             loaded(file(KILLER), kind="sudoku")
 
-    def test_a_fault_in_a_cage_is_told_with_its_line(self, file):
+    def test_cage_faults_are_reported_with_their_line(self, file):
         content = f'{KILLER}\n{{"cages": [{{"cells": [[0, 9]], "sum": 3}}]}}\n  {{"cages": ]}}\n'
 
         assert faults(file(content)) == [
@@ -229,14 +234,14 @@ class TestKinds:
             "some.txt:3:13: invalid JSON: Expecting value",
         ]
 
-    def test_a_puzzle_of_another_kind_is_a_fault(self, file):
+    def test_a_cage_puzzle_of_another_kind_is_refused(self, file):
         other = KILLER.replace('"id"', '"kind": "kakuro", "id"')
 
         assert faults(file(f"{KILLER}\n{other}")) == ["some.txt:2: found kind 'kakuro', expected 'killer'"]
 
 
 class TestText:
-    """Bytes into lines."""
+    """Decoding of bytes into lines."""
 
     @pytest.mark.parametrize(
         "content",
@@ -252,10 +257,11 @@ class TestText:
         ],
         ids=["LF", "no newline at the end", "CR LF", "CR", "mixed", "BOM", "BOM and CR LF", "blank lines"],
     )
-    def test_lines_end_in_any_usual_way(self, file, content):
+    def test_common_line_endings_are_accepted(self, file, content):
         assert texts(file(content)) == [P, Q]
 
-    def test_characters_at_which_python_splits_lines_stay_in_labels(self, file):
+    def test_other_line_separators_stay_in_labels(self, file):
+        """`str.splitlines` would split lines at these characters."""
         label = "a\x85b\x0cc\u2028d\x1ce\x0bf"
 
         found = loaded(file(f"{P} {label}\n{Q}\n"))
@@ -263,7 +269,7 @@ class TestText:
         assert [(line, label) for _, _, line, label in found.rows] == [(1, label), (2, "")]
 
     @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", "\ufeff", "  \t\n"])
-    def test_a_file_without_puzzles_is_told(self, file, content):
+    def test_a_file_without_puzzles_is_refused(self, file, content):
         with pytest.raises(InputError, match=r"some.txt contains no puzzle, expected at least one$"):
             loaded(file(content))
 
@@ -279,12 +285,12 @@ class TestText:
         ],
         ids=["latin-1", "behind a BOM", "behind letters", "UTF-16", "a picture", "NUL"],
     )
-    def test_what_is_no_text_is_told_with_its_place(self, file, content, expected):
+    def test_invalid_text_is_reported_with_its_place(self, file, content, expected):
         assert faults(file(content)) == [expected]
 
 
 class TestFaults:
-    """Nothing of a faulty file is taken, and every fault says where and what."""
+    """A faulty file is not stored, and every fault is reported with its place."""
 
     @pytest.mark.parametrize(
         ("line", "expected"),
@@ -304,7 +310,8 @@ class TestFaults:
             (";", "2:1: found ';', expected a puzzle"),
         ],
     )
-    def test_a_fault_names_line_and_column_what_was_found_and_what_was_expected(self, file, line, expected):
+    def test_faults_name_place_finding_and_expectation(self, file, line, expected):
+        """A fault names its line and column, the value found, and the value expected."""
         assert faults(file(f"{P}\n{line}\n{Q}\n")) == [f"some.txt:{expected}"]
 
     @pytest.mark.parametrize(
@@ -314,7 +321,7 @@ class TestFaults:
             (8, "........Z", "13:12: found 'Z', expected 1-9 or a blank (. * _ - or 0)"),
         ],
     )
-    def test_a_fault_in_a_grid_is_where_it_stands_in_the_file(self, file, row, cells, expected):
+    def test_grid_faults_have_their_place_in_the_file(self, file, row, cells, expected):
         rows = ["." * 9] * 9
         rows[row] = cells
         drawn = ["|" + "|".join((r[:3], r[3:6], r[6:])) + "|" for r in rows]
@@ -332,7 +339,7 @@ class TestFaults:
         assert found[9].startswith("some.txt:19: ")
         assert found[10] == "… and 3 more"
 
-    def test_invalid_puzzles_are_skipped_on_request_and_told(self, file):
+    def test_invalid_puzzles_are_skipped_on_request_and_reported(self, file):
         word = file(f"{P}\n{P[:80]}\n;\n{Q} kept\n")
 
         found = loaded(word, skip_invalid=True)
@@ -340,11 +347,11 @@ class TestFaults:
         assert [(text, line, label) for text, _, line, label in found.rows] == [(P, 1, ""), (Q, 4, "kept")]
         assert [fault.line for fault in found.faults] == [2, 3]
 
-    def test_a_file_of_invalid_puzzles_alone_is_an_error_even_when_they_may_be_skipped(self, file):
+    def test_a_file_without_valid_puzzles_is_an_error(self, file):
         with pytest.raises(FileError, match="expected 81"):
             loaded(file(P[:80]), skip_invalid=True)
 
-    def test_an_unknown_kind_or_format_is_told(self, file):
+    def test_an_unknown_kind_or_format_is_reported(self, file):
         source = find_source(file(P))
 
         with pytest.raises(InputError, match="unknown kind of puzzle 'chess'"):
@@ -356,7 +363,8 @@ class TestFaults:
 class TestSets:
     """Puzzles in the database."""
 
-    def test_a_set_keeps_order_lines_and_labels_and_each_puzzle_once(self, file, engine):
+    def test_a_set_keeps_order_lines_and_labels(self, file, engine):
+        """Each distinct puzzle is stored once."""
         found = loaded(file(f"# two\n{P} first\n{Q}\n{P.replace('.', '0')} again\n"))
 
         set_id = store_set(engine, found)
@@ -364,7 +372,7 @@ class TestSets:
         assert entries(engine, set_id) == [(0, P, 2, "first"), (1, Q, 3, ""), (2, P, 4, "again")]
         assert (count(engine, StoredPuzzle), found.distinct) == (2, 2)
 
-    def test_fingerprints_are_those_of_the_puzzles(self, file, engine):
+    def test_stored_fingerprints_match_the_puzzles(self, file, engine):
         from cagematch.problems.problem import Puzzle
 
         store_set(engine, loaded(file(P)))
@@ -379,7 +387,8 @@ class TestSets:
         assert (count(engine, PuzzleSet), count(engine, SetEntry)) == (1, 2)
 
     @pytest.mark.parametrize("other", [f"{Q}\n{P}\n", f"{P}\n{Q} label\n", f"{P}\n", f"{P}\n{Q}\n{Q}\n"])
-    def test_another_order_label_or_puzzle_makes_another_set_of_the_same_puzzles(self, file, engine, other):
+    def test_changed_entries_create_another_set(self, file, engine, other):
+        """Another order, label or selection creates another set of the same stored puzzles."""
         first = store_set(engine, loaded(file(f"{P}\n{Q}\n")))
 
         second = store_set(engine, loaded(file(other)))
@@ -388,12 +397,12 @@ class TestSets:
         assert count(engine, StoredPuzzle) == 2
         assert [text for _, text, _, _ in entries(engine, second)] == re.findall(r"[0-9.]{81}", other)
 
-    def test_the_same_puzzles_under_another_name_are_another_set(self, file, engine):
+    def test_another_name_creates_another_set(self, file, engine):
         first = store_set(engine, loaded(file(P, "one.txt")))
 
         assert store_set(engine, loaded(file(P, "two.txt"))) != first
 
-    def test_chunks_fit_together_whether_puzzles_are_new_known_or_repeated(self, file, engine, monkeypatch):
+    def test_chunks_combine_new_known_and_repeated_puzzles(self, file, engine, monkeypatch):
         monkeypatch.setattr(loading, "CHUNK", 3)
         monkeypatch.setattr(loading, "ROWS_PER_STATEMENT", 2)
         monkeypatch.setattr(loading, "PUZZLES_PER_QUERY", 1)
@@ -408,21 +417,21 @@ class TestSets:
         assert reported == [(3, 11), (6, 11), (9, 11), (11, 11)]
         assert count(engine, StoredPuzzle) == len(set(wanted))
 
-    def test_a_set_is_not_ready_before_its_last_chunk_is_in(self, file, engine, monkeypatch):
+    def test_a_set_becomes_ready_with_its_last_chunk(self, file, engine, monkeypatch):
         monkeypatch.setattr(loading, "CHUNK", 1)
         seen: list[bool] = []
 
-        def look(*_: int) -> None:
+        def sample(*_: int) -> None:
             with reading(engine) as connection:
                 seen.extend(connection.scalars(select(PuzzleSet.ready)))
 
-        store_set(engine, loaded(file(f"{P}\n{Q}\n")), look)
+        store_set(engine, loaded(file(f"{P}\n{Q}\n")), sample)
 
         assert seen == [False, False]
-        look()
+        sample()
         assert seen[-1] is True
 
-    def test_a_load_that_was_cut_off_does_not_stand_in_the_way_of_the_next(self, file, engine):
+    def test_an_interrupted_load_can_be_repeated(self, file, engine):
         found = loaded(file(f"{P}\n{Q}\n"))
 
         def stop(*_: int) -> None:
@@ -434,7 +443,7 @@ class TestSets:
 
         assert [text for _, text, _, _ in entries(engine, set_id)] == [P, Q]
 
-    def test_a_load_that_never_ended_is_cleared_away_after_a_day(self, file, engine):
+    def test_abandoned_loads_are_deleted_after_a_day(self, file, engine):
         found = loaded(file(P))
         abandoned, recent = (loading._begin(engine, found) for _ in range(2))
         with writing(engine) as connection:
@@ -446,7 +455,8 @@ class TestSets:
         with reading(engine) as connection:
             assert sorted(connection.scalars(select(PuzzleSet.id))) == [recent, set_id]
 
-    def test_of_two_loads_of_the_same_file_at_once_the_quicker_stays(self, file, engine):
+    def test_concurrent_loads_keep_the_faster_one(self, file, engine):
+        """Two concurrent loads of the same file create one set."""
         found = loaded(file(f"{P}\n{Q}\n"))
         others: list[int] = []
 

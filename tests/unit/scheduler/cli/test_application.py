@@ -19,7 +19,7 @@ HEAVY = {"sqlalchemy", "celery", "kombu", "ortools", "pulp", "redis", "alembic",
 
 
 def groups_and_commands():
-    """Every command with its context."""
+    """Yield every command with its context."""
 
     def walk(command, name, parent):
         context = typer.Context(command, info_name=name, parent=parent, **command.context_settings)
@@ -30,7 +30,7 @@ def groups_and_commands():
     return walk(typer.main.get_command(make_application()), "scheduler", None)
 
 
-def test_commands_are_listed_in_the_order_of_their_use():
+def test_commands_are_listed_in_order_of_use():
     root, context = next(groups_and_commands())
 
     listed = " ".join(root.list_commands(context))
@@ -85,11 +85,12 @@ def test_help_imports_nothing_heavy(tmp_path):
     assert HEAVY & set(done.stderr.split()) == set()
 
 
-def test_help_starts_in_at_most_twelve_bare_pythons(tmp_path):
+def test_help_costs_at_most_twelve_interpreter_starts(tmp_path):
+    """`scheduler --help` takes at most the CPU time of twelve starts of Python without imports."""
     scheduler = make_scheduler(tmp_path)
 
     def fastest(command):
-        """Seconds of CPU time, which other processes disturb least."""
+        """Return seconds of CPU time, which other processes affect least."""
         times = []
         for _ in range(9):
             with subprocess.Popen(command, env=scheduler.environment, stdout=subprocess.DEVNULL) as process:

@@ -8,7 +8,8 @@ import os
 from cagematch.scheduler.cli.consoles import plain_console
 
 
-def test_markup_is_printed_as_text_and_a_file_is_not_wrapped():
+def test_markup_is_text_and_files_are_not_wrapped():
+    """Markup is printed as text, and lines are wrapped on terminals only."""
     out = io.StringIO()
 
     plain_console(out).print("[red]" + "x" * 500 + ":smile: 123")

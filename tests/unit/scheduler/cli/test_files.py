@@ -11,7 +11,7 @@ from cagematch.scheduler.cli.files import announce
 from cagematch.scheduler.reports.export import format_of
 
 
-def test_only_a_very_large_number_of_runs_is_announced(capsys):
+def test_only_very_large_batches_are_announced(capsys):
     loaded = [SimpleNamespace(distinct=100), SimpleNamespace(distinct=10)]
 
     announce(loaded, None, 90_000)
@@ -27,6 +27,6 @@ def test_the_file_name_decides_the_format():
 @pytest.mark.parametrize(
     ("name", "message"), [("a.txt", r"\.csv or \.jsonl"), ("17", r"`scheduler export 17 runs\.csv`")]
 )
-def test_another_file_name_is_refused(name, message):
+def test_an_unknown_file_extension_is_refused(name, message):
     with pytest.raises(InputError, match=message):
         format_of(name)

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from bench import ERROR, NONE, SOLVED, TIMEOUT, Bench, Came, drawn, made, rows
+from bench import ERROR, NONE, SOLVED, TIMEOUT, Bench, Columns, drawn, open_bench, rows
 from rich.console import Console
 from sqlalchemy import insert, update
 
@@ -21,25 +21,25 @@ from cagematch.scheduler.reports.sizes import as_text, parse
 from cagematch.scheduler.reports.table import Table, chosen
 
 FULL, SWAPPED, OTHER = "1234341221434321", "2134341212434321", "4321214334121234"
-UNIQUE: Came = SOLVED | {"solution": FULL, "count": 1, "complete": True}
-SEVERAL: Came = SOLVED | {"solution": FULL, "second": SWAPPED, "count": 2, "complete": False, "verified": 2}
-ANOTHER: Came = UNIQUE | {"solution": OTHER}
-FAKE: Came = SEVERAL | {"second": FULL, "holds": False, "verified": 1}  # the same solution twice
-NOTHING: Came = NONE | {"count": 0, "complete": True}
-UNSUPPORTED: Came = {"answer": "unknown", "stop": "unsupported"}
+UNIQUE: Columns = SOLVED | {"solution": FULL, "count": 1, "complete": True}
+SEVERAL: Columns = SOLVED | {"solution": FULL, "second": SWAPPED, "count": 2, "complete": False, "verified": 2}
+ANOTHER: Columns = UNIQUE | {"solution": OTHER}
+FAKE: Columns = SEVERAL | {"second": FULL, "holds": False, "verified": 1}  # the same solution twice
+NOTHING: Columns = NONE | {"count": 0, "complete": True}
+UNSUPPORTED: Columns = {"answer": "unknown", "stop": "unsupported"}
 
 
-def counted(number: int, *, complete: bool = True) -> Came:
+def counted(number: int, *, complete: bool = True) -> Columns:
     return SOLVED | {"solution": FULL, "count": number, "complete": complete, "verified": min(number, 2)}
 
 
-def repaired(changes: int, solution: str = FULL, **more: object) -> Came:
+def repaired(changes: int, solution: str = FULL, **more: object) -> Columns:
     return SOLVED | {"solution": solution, "changes": changes, "complete": True, "verified": 0} | more
 
 
 @pytest.fixture
 def bench(tmp_path: Path):
-    with made(tmp_path / "scheduler.db") as one:
+    with open_bench(tmp_path / "scheduler.db") as one:
         yield one
 
 
@@ -57,7 +57,8 @@ def summary(bench: Bench, *batches: int) -> list[tuple[str, bool]]:
         return [(one.summary, one.wrong) for one in findings(connection, scope(connection, list(batches)))]
 
 
-def test_improper_puzzles_are_listed_with_their_configurations_disputed_ones_first(bench):
+def test_disputed_puzzles_are_listed_first(bench):
+    """Improper puzzles are listed with their configurations."""
     batch = bench.batch([bench.set("book", [1, 2, 3, 4, 5])], task="unique")
     bench.runs(batch, "cp-sat", {1: (UNIQUE, 1), 2: (SEVERAL, 1), 3: (TIMEOUT, 1), 4: (NOTHING, 1), 5: (NOTHING, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (SEVERAL, 1), 3: (TIMEOUT, 1), 4: (UNIQUE, 1), 5: (ERROR, 1)})
@@ -77,7 +78,7 @@ def test_improper_puzzles_are_listed_with_their_configurations_disputed_ones_fir
     assert summary(bench) == [("5 puzzles, NOT PROPER: 1 disputed, 1 several, 1 no solution, 1 undecided", True)]
 
 
-def test_a_set_of_proper_puzzles_is_summed_up(bench):
+def test_a_set_of_proper_puzzles_is_summarised(bench):
     batch = bench.batch([bench.set("book", [1, 2])], task="unique")
     bench.runs(batch, "cp-sat", {1: (UNIQUE, 1), 2: (TIMEOUT, 1)})
     bench.runs(batch, "scip", {1: (UNIQUE, 1), 2: (UNIQUE, 1)})
@@ -117,7 +118,7 @@ def test_an_invalid_second_solution_proves_nothing(bench):
     assert rows(bench.tables()[0])["liar"]["wrong"] == 2
 
 
-def test_the_pair_of_solutions_with_the_fewest_differences_is_listed(bench):
+def test_the_most_similar_pair_of_solutions_is_listed(bench):
     batch = bench.batch([bench.set("book", [1])], task="unique")
     bench.runs(batch, "cp-sat", {1: (SEVERAL | {"second": OTHER}, 1)})
     bench.runs(batch, "scip", {1: (SEVERAL, 1)})
@@ -173,7 +174,8 @@ def test_repairs_list_the_fewest_changes_and_their_cells(bench):
         ("repair", repaired(2), ["repaired", "changes", "wrong", "timeout"]),
     ],
 )
-def test_the_comparison_has_the_columns_of_its_task_and_the_same_keys_for_every_task(bench, task, outcome, headings):
+def test_the_task_selects_the_visible_columns(bench, task, outcome, headings):
+    """The comparison has the same keys for every task."""
     batch = bench.batch([bench.set("hard", [1])], task=task)
     bench.runs(batch, "cp-sat", {1: (outcome, 1)})
 
@@ -184,7 +186,8 @@ def test_the_comparison_has_the_columns_of_its_task_and_the_same_keys_for_every_
     assert [column.key for column in found.columns] == [column.key for column in comparison.columns_of("solve")]
 
 
-def test_every_decided_puzzle_counts_and_unsupported_runs_have_no_times(bench):
+def test_unsupported_runs_have_no_times(bench):
+    """Every decided puzzle counts, also one without a solution or with several."""
     batch = bench.batch([bench.set("hard", [1, 2])], task="unique")
     bench.runs(batch, "cp-sat", {1: (SEVERAL, 1), 2: (NOTHING, 3)})
     bench.runs(batch, "clp", {1: (UNSUPPORTED, 0), 2: (UNSUPPORTED, 0)})
@@ -217,7 +220,7 @@ def test_a_table_of_another_task_is_refused(bench):
         findings(connection, scope(connection, [batch]), "improper")
 
 
-def test_model_sizes_that_differ_are_shown_as_a_range(bench):
+def test_different_model_sizes_are_shown_as_range(bench):
     batch = bench.batch([bench.set("killer", [1, 2])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
     texts = [
@@ -235,7 +238,7 @@ def test_model_sizes_that_differ_are_shown_as_a_range(bench):
     assert (row["variables"], row["constraints"]) == (81, 40)
 
 
-def test_a_model_size_as_text_groups_roles_by_type():
+def test_model_size_texts_group_roles_by_type():
     counts = '{"A row": 9, "A box": 9, "exactly one cage": 1234}'
 
     text = as_text([parse(f'{{"variables": {{"integer": 81, "Boolean": 4}}, "constraints": {counts}}}')])
@@ -244,7 +247,7 @@ def test_a_model_size_as_text_groups_roles_by_type():
 
 
 @pytest.mark.parametrize("width", [80, 20])
-def test_two_solutions_are_drawn_next_to_each_other_where_they_fit(width):
+def test_solutions_are_drawn_side_by_side_if_possible(width):
     lines = side_by_side("sudoku", FULL, (FULL, SWAPPED), width)
 
     assert max(len(line.plain) for line in lines) <= width
@@ -256,7 +259,7 @@ def test_two_solutions_are_drawn_next_to_each_other_where_they_fit(width):
     Console(file=io.StringIO(), width=width).print(*lines)
 
 
-def test_queens_differ_by_rows_and_not_by_auxiliary_variables():
+def test_queens_differ_by_rows_only():
     cells = differing("queens", "4", "2.4.1.3", "3.1.4.2")
 
     assert cells == ["r1 2/3", "r2 4/1", "r3 1/4", "r4 3/2"]

@@ -11,14 +11,14 @@ from cagematch.scheduler.cli.units import mebibytes, seconds
 @pytest.mark.parametrize(
     ("text", "value"), [("3", 3), ("3s", 3), ("500ms", 0.5), (" 1.5 m ", 90), ("2min", 120), ("1h", 3600)]
 )
-def test_durations(text, value):
+def test_durations_are_converted_to_seconds(text, value):
     assert seconds(text) == value
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("512", 512), ("512MiB", 512), ("2GiB", 2048), ("1gb", 954), ("0.5g", 512), ("1mb", 1)]
 )
-def test_sizes(text, value):
+def test_sizes_are_converted_to_mebibytes(text, value):
     assert mebibytes(text) == value
 
 

@@ -19,7 +19,8 @@ def state(*configurations: One, over: BatchState = BatchState.ACTIVE) -> Progres
     return Progress(7, None, ["hard"], over, list(configurations))
 
 
-def test_pace_waits_until_the_first_run_and_then_tells_rate_and_rest():
+def test_pace_shows_rate_and_remaining_time():
+    """Before the first run, the text is `waiting`."""
     pace = Pace()
 
     pace.note(0.0, 0)
@@ -30,7 +31,7 @@ def test_pace_waits_until_the_first_run_and_then_tells_rate_and_rest():
     assert pace.text(100) == "done"
 
 
-def test_pace_is_that_of_the_last_half_minute():
+def test_pace_covers_the_last_half_minute():
     pace = Pace()
     for second in range(100):
         pace.note(float(second), 100 * min(second, 50) + max(0, second - 50))
@@ -38,7 +39,7 @@ def test_pace_is_that_of_the_last_half_minute():
     assert pace.rate == pytest.approx(1.0)
 
 
-def test_pace_of_slow_runs_does_not_fall_back_to_waiting():
+def test_slow_runs_do_not_return_to_waiting():
     pace = Pace()
     for second in range(60):
         pace.note(float(second), 1 if second >= 10 else 0)
@@ -46,7 +47,7 @@ def test_pace_of_slow_runs_does_not_fall_back_to_waiting():
     assert pace.text(11) == "0.02/s, 9 min 50 s left"
 
 
-def test_a_resumed_batch_does_not_count_what_was_there():
+def test_runs_before_a_resumption_are_not_counted():
     pace = Pace()
     pace.note(0.0, 90)
     pace.note(10.0, 91)
@@ -54,7 +55,7 @@ def test_a_resumed_batch_does_not_count_what_was_there():
     assert pace.text(100) == "0.10/s, 1 min 30 s left"
 
 
-def test_durations_and_rates_in_words():
+def test_durations_and_rates_as_text():
     assert [duration(s) for s in (0.2, 59.4, 60, 3599, 3660, 90_000)] == [
         "0 s",
         "59 s",
@@ -66,7 +67,7 @@ def test_durations_and_rates_in_words():
     assert [per_second(r) for r in (0.256, 3.14, 1234)] == ["0.26/s", "3.1/s", "1,234/s"]
 
 
-def test_a_small_terminal_shows_the_sum_and_what_is_under_way():
+def test_small_terminals_show_total_and_unfinished_rows():
     rows = [One(f"done-{n}", 5, 5) for n in range(5)] + [
         One("begun", 2, 5),
         One("later", 0, 5),
@@ -77,7 +78,7 @@ def test_a_small_terminal_shows_the_sum_and_what_is_under_way():
     assert shown == {"all", "begun", "later"}
 
 
-def test_more_configurations_than_rows_are_counted():
+def test_hidden_configurations_are_counted():
     out = io.StringIO()
     console = Console(file=out, width=80, height=10, force_terminal=True)
     names = [f"solver-{n:02}" for n in range(30)]
@@ -89,12 +90,13 @@ def test_more_configurations_than_rows_are_counted():
     assert [name in out.getvalue() for name in names] == [True] * 6 + [False] * 24
 
 
-def test_a_slow_count_makes_the_next_one_wait_and_not_for_long():
+def test_the_pause_grows_with_the_query_time():
+    """The pause is limited to 2 s, unless the interval is longer."""
     assert [pause_s(0.25, took) for took in (0.0, 0.01, 0.5)] == [0.25, 1.0, 2.0]
     assert pause_s(10.0, 0.5) == 10.0
 
 
-def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
+def test_the_first_count_does_not_delay_the_second(monkeypatch):
     def slow_at_first(question):
         if question is watching.is_over:
             return False
@@ -111,7 +113,7 @@ def test_the_first_count_does_not_make_the_second_wait(monkeypatch):
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_bars_show_count_rate_and_rest(width):
+def test_bars_show_count_rate_and_remaining_time(width):
     out = io.StringIO()
     console = Console(file=out, width=width, height=20, force_terminal=True)
     states = [
@@ -132,7 +134,7 @@ def test_bars_show_count_rate_and_rest(width):
     assert ("4 wrong" in out.getvalue()) is (width >= 100)
 
 
-def test_lines_are_few():
+def test_a_short_batch_prints_no_progress_lines():
     out = io.StringIO()
 
     _lines(
@@ -149,7 +151,8 @@ def test_lines_are_few():
     assert out.getvalue() == ""
 
 
-def test_conclusion_names_what_came_and_fails_when_something_was_wrong():
+def test_the_conclusion_counts_outcomes_and_reports_failure():
+    """Wrong answers and errors are failures; timeouts are not."""
     good = state(One("a", 3, 3, {Status.SOLVED: 2, Status.TIMEOUT: 1}), over=BatchState.DONE)
     bad = state(One("a", 1, 3, {Status.ERROR: 1}), over=BatchState.CANCELLED)
 

@@ -1,4 +1,4 @@
-"""Compressed files are read like others; damaged and endless ones are told, and fill no memory."""
+"""Compressed files are read like plain ones; damaged and oversized files are refused within bounded memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ packings = pytest.mark.parametrize("ending", PACKED)
 
 
 @packings
-def test_a_compressed_file_is_the_set_that_it_holds(tmp_path, ending):
+def test_a_compressed_file_is_read_as_its_content(tmp_path, ending):
     file = tmp_path / f"mine.txt.{ending}"
     file.write_bytes(PACKED[ending](TEXT))
 
@@ -36,7 +36,8 @@ def test_a_compressed_file_is_the_set_that_it_holds(tmp_path, ending):
 
 
 @packings
-def test_it_is_known_by_its_bytes_whatever_it_is_called_and_may_have_several_parts(tmp_path, ending):
+def test_compression_is_detected_by_content(tmp_path, ending):
+    """The name of the file is irrelevant, and several compressed parts may follow each other."""
     file = tmp_path / "mine.txt"
     file.write_bytes(PACKED[ending](TEXT) + PACKED[ending](TEXT))
 
@@ -44,7 +45,7 @@ def test_it_is_known_by_its_bytes_whatever_it_is_called_and_may_have_several_par
 
 
 @packings
-def test_a_fault_in_it_has_the_place_that_it_has_unpacked(tmp_path, ending):
+def test_faults_have_their_place_in_decompressed_text(tmp_path, ending):
     file = tmp_path / f"mine.csv.{ending}"
     file.write_bytes(PACKED[ending](TEXT + b"nonsense\n"))
 
@@ -54,7 +55,7 @@ def test_a_fault_in_it_has_the_place_that_it_has_unpacked(tmp_path, ending):
 
 @packings
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:20] + b"\0\xff" * 9 + data[38:]])
-def test_damage_is_told(ending, damage):
+def test_a_damaged_file_is_refused(ending, damage):
     damaged = damage(PACKED[ending](TEXT))
 
     with pytest.raises(InputError, match=r"mine is not a complete (gzip|bzip2|xz) file: "):
@@ -62,7 +63,7 @@ def test_damage_is_told(ending, damage):
 
 
 @packings
-def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(ending):
+def test_a_decompression_bomb_is_refused(ending):
     bomb = PACKED[ending](bytes(ANY_RATIO + 1))
     assert len(bomb) < 100_000
 
@@ -70,11 +71,11 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(ending):
         content(io.BytesIO(bomb), "mine")
 
 
-def test_what_is_below_the_bound_is_read_whatever_its_ratio():
+def test_any_ratio_is_accepted_below_the_bound():
     assert content(io.BytesIO(gzip.compress(bytes(ANY_RATIO))), "mine") == bytes(ANY_RATIO)
 
 
-def test_a_bound_holds_for_what_is_not_compressed(monkeypatch):
+def test_uncompressed_files_have_a_size_limit(monkeypatch):
     monkeypatch.setattr(reading, "LARGEST", 2**20)
 
     assert len(content(io.BytesIO(bytes(2**20)), "mine")) == 2**20
@@ -83,13 +84,13 @@ def test_a_bound_holds_for_what_is_not_compressed(monkeypatch):
 
 
 @pytest.mark.parametrize(("begins", "name"), [(b"PK\3\4", "ZIP"), (b"\x28\xb5\x2f\xfd", "Zstandard")])
-def test_other_archives_are_named(begins, name):
+def test_unsupported_archives_are_named(begins, name):
     with pytest.raises(InputError, match=f"mine is a {name} archive, expected text, or text compressed with gzip"):
         content(io.BytesIO(begins + bytes(100)), "mine")
 
 
-def test_a_bomb_takes_no_more_memory_than_its_bound(tmp_path):
-    """A gigabyte of zeros in a megabyte, read by a process that may have half a gigabyte."""
+def test_a_decompression_bomb_uses_bounded_memory(tmp_path):
+    """The file decompresses to 1 GiB, and the process has 0.5 GiB of address space."""
     bomb = tmp_path / "bomb.txt.gz"
     bomb.write_bytes(gzip.compress(bytes(2**24)) * 64)
     code = f"""

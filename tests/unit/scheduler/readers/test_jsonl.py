@@ -1,4 +1,4 @@
-"""JSON lines, and how files of any format name their kind."""
+"""JSON lines, and the declared kind in files of any format."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cagematch.scheduler.readers.entries import DeclaredKind, Misread, PuzzleEnt
 CAGES = '{"cages": [], "id": "one"}'
 
 
-def test_lines_that_are_objects_are_recognised_behind_comments_and_blank_lines():
+def test_objects_after_comments_are_recognised():
     assert reader_for(["# some", "", "  " + CAGES], None) is jsonl
     assert reader_for(["[1]"], None) is not jsonl
     assert not jsonl.recognises([])
 
 
-def test_an_object_is_a_puzzle_with_its_place_and_label():
+def test_an_object_has_a_place_and_label():
     content = ["# a comment", "  " + CAGES + "  ", "", '{"label": 7, "id": "no"}', "{}"]
 
     assert list(jsonl.read(content)) == [
@@ -26,7 +26,7 @@ def test_an_object_is_a_puzzle_with_its_place_and_label():
     ]
 
 
-def test_an_object_may_have_the_puzzle_as_a_text():
+def test_an_object_may_contain_a_puzzle_text():
     content = [
         '  {"id": "1..2", "puzzle": "1..2", "label": null}',
         '{"kind": "latin", "puzzle": "3\\u002e.4"}',
@@ -42,7 +42,7 @@ def test_an_object_may_have_the_puzzle_as_a_text():
     ]
 
 
-def test_what_is_no_object_is_told_with_line_and_column():
+def test_other_json_is_reported_with_its_place():
     content = ['{"cages": [,]}', "  [1, 2]", '{"a": 1} x', "{" + "1" * 9]
 
     assert list(jsonl.read(content)) == [
@@ -54,7 +54,7 @@ def test_what_is_no_object_is_told_with_line_and_column():
 
 
 @pytest.mark.parametrize("line", ["1" * 5_000, "[" * 100_000])
-def test_what_no_parser_takes_is_told_without_a_column(line):
+def test_unparsable_json_is_reported_without_a_column(line):
     (found,) = jsonl.read([line])
 
     assert (found.line, found.column) == (1, None)
@@ -72,7 +72,7 @@ def test_what_no_parser_takes_is_told_without_a_column(line):
         (["{", "[]"], None),
     ],
 )
-def test_an_object_tells_its_kind(content, expected):
+def test_an_object_declares_its_kind(content, expected):
     assert jsonl.kind(content) == expected
 
 
@@ -88,16 +88,16 @@ def test_an_object_tells_its_kind(content, expected):
         ([], None),
     ],
 )
-def test_a_comment_in_front_of_the_first_puzzle_names_the_kind(reader, content, expected):
+def test_a_leading_comment_declares_the_kind(reader, content, expected):
     assert reader.kind(content) == expected
 
 
-def test_the_line_that_names_the_kind_is_no_label():
+def test_the_kind_comment_is_not_a_label():
     rows = ["12..", "....", "....", "...."]
 
     assert [entry.label for entry in grid.read(["# mine", "# kind: sudoku", *rows])] == ["mine"]
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_reader_tells_kinds(name):
+def test_every_reader_finds_the_declared_kind(name):
     assert READERS[name].kind(["# kind: queens"]) == DeclaredKind(1, "queens")

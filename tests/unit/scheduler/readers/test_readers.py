@@ -1,4 +1,4 @@
-"""Readers: puzzles, labels and places out of the shapes that files really have."""
+"""Readers: puzzles, labels and places from the formats of real files."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def bordered(top: str, middle: str, side: str, rows: list[str] = ROWS) -> str:
     return "\n".join([top, *bands[0], middle, *bands[1], middle, *bands[2], top])
 
 
-def test_an_unknown_format_is_named_with_those_there_are():
+def test_an_unknown_format_is_reported_with_known_formats():
     with pytest.raises(InputError, match=r"'pdf'.*grid, lines"):
         reader_for([P], "pdf")
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_named_format_is_taken_whatever_the_lines_look_like(name):
+def test_a_given_format_overrides_detection(name):
     assert reader_for([P], name) is READERS[name]
 
 
 @pytest.mark.parametrize("content", [[], [""], ["# a comment"], ["\t", ""]])
-def test_a_file_without_puzzles_reads_as_none(content):
+def test_a_file_without_puzzles_has_no_entries(content):
     assert list(reader_for(content, None).read(content)) == []
 
 
 class TestLines:
-    """One puzzle a line."""
+    """One puzzle per line."""
 
     @pytest.mark.parametrize(
         ("line", "label"),
@@ -71,17 +71,17 @@ class TestLines:
             (P + " \x85", ""),
         ],
     )
-    def test_what_follows_a_puzzle_is_its_label(self, line, label):
+    def test_text_after_a_puzzle_is_its_label(self, line, label):
         entry = read_one(line)
 
         assert (entry.text, entry.label) == (P, label)
 
-    def test_comments_and_blank_lines_are_passed_over_and_counted(self):
+    def test_comments_and_blank_lines_are_skipped_but_counted(self):
         found = read(f"# first\n\n{P}\n   \n  # more\n{P} x\n\n")
 
         assert [(entry.line, entry.label) for entry in found] == [(3, ""), (6, "x")]
 
-    def test_a_place_counts_from_the_start_of_the_line(self):
+    def test_places_count_from_the_start_of_lines(self):
         entry = read_one(f"\t  {P}")
 
         assert entry.place(0) == (1, 4)
@@ -95,7 +95,7 @@ class TestLines:
         assert entry.place(4) == (1, 5)
 
     @pytest.mark.parametrize("line", [", 1", "  ;x", "/ nothing", ":", "|||"])
-    def test_a_line_that_starts_with_no_puzzle_is_told(self, line):
+    def test_a_line_without_a_puzzle_is_reported(self, line):
         (fault,) = lines.read(["", line])
 
         assert isinstance(fault, Misread)
@@ -111,17 +111,17 @@ class TestLines:
         assert [entry.text for entry in found] == content
 
     @pytest.mark.parametrize("size", [16, 81, 256, 625])
-    def test_a_line_is_as_long_as_its_grid_needs(self, size):
+    def test_a_line_may_have_any_grid_size(self, size):
         assert read_one("1" + "." * (size - 1)).text == "1" + "." * (size - 1)
 
-    def test_twenty_small_puzzles_are_no_grid_of_16(self):
+    def test_many_small_puzzles_are_not_a_grid(self):
         content = [case.puzzle for case in cases("small")[:3]] * 7
 
         assert len(read("\n".join(content))) == 21
 
 
 class TestGrids:
-    """One row a line."""
+    """One row per line."""
 
     @pytest.mark.parametrize(
         "text",
@@ -140,37 +140,38 @@ class TestGrids:
             pytest.param("\n".join([*ROWS[:3], "---------", *ROWS[3:6], "---------", *ROWS[6:]]), id="rules as wide"),
         ],
     )
-    def test_rows_make_a_puzzle_with_or_without_borders(self, text):
+    def test_grids_with_or_without_borders_are_read(self, text):
         assert read_one(text).text == P
 
     @pytest.mark.parametrize("blank", ["-", "*", "_", "0"])
     @pytest.mark.parametrize("empty", [0, 4, 8])
-    def test_a_row_of_blanks_is_no_border_where_blanks_look_like_one(self, blank, empty):
+    def test_a_row_of_blanks_is_not_a_border(self, blank, empty):
+        """Some symbols for blanks are also symbols of borders."""
         rows = [row.replace(".", blank) for row in ROWS]
         rows[empty] = blank * 9
 
         for text in ("\n".join(rows), bordered("+---+---+---+", "+---+---+---+", "|", rows)):
             assert read_one(text).text == "".join(rows)
 
-    def test_a_border_as_wide_as_another_size_of_grid_is_a_border(self):
+    def test_a_border_of_another_grid_width_is_recognised(self):
         rows = [" ".join(row.replace(".", "-")) for row in ROWS]
         text = "\n".join(["-" * 25, *(f"| {row} |" for row in rows), "-" * 25])
 
         assert read_one(text).text == P.replace(".", "-")
 
-    def test_grids_follow_one_another_with_or_without_blank_lines(self):
+    def test_grids_need_no_blank_lines_between_them(self):
         found = read("\n".join(ROWS * 2 + [""] + ROWS))
 
         assert [entry.text for entry in found] == [P] * 3
         assert [entry.line for entry in found] == [1, 10, 20]
 
-    def test_a_comment_just_above_is_the_label_of_one_grid(self):
+    def test_a_comment_above_a_grid_is_its_label(self):
         found = read("\n".join(["# one", "#  two ", *ROWS, "", *ROWS]))
 
         assert [entry.label for entry in found] == ["two ".strip(), ""]
 
     @pytest.mark.parametrize("case", [case for case in SHAPED if "x" in case.puzzle], ids=lambda case: case.name)
-    def test_a_line_above_gives_the_shape_of_the_boxes(self, case):
+    def test_a_line_above_gives_the_box_shape(self, case):
         shape, _, body = case.puzzle.partition(":")
         n = int(len(body) ** 0.5)
         rows = [body[at : at + n] for at in range(0, n * n, n)]
@@ -182,14 +183,14 @@ class TestGrids:
         assert entry.place(len(shape) + 1 + n) == (3, 1)
 
     @pytest.mark.parametrize("case", SHAPED, ids=lambda case: case.name)
-    def test_what_we_draw_we_read(self, case):
+    def test_rendered_grids_can_be_read(self, case):
         shape, colon, _ = case.puzzle.rpartition(":")
 
         entry = read_one("\n".join([shape + colon, sudoku.render(case.puzzle)]))
 
         assert sudoku.parse(entry.text) == case.puzzle
 
-    def test_a_place_is_that_of_the_cell_behind_its_borders(self):
+    def test_places_account_for_borders(self):
         entry = read_one(bordered("+---+---+---+", "+---+---+---+", "|"))
 
         assert entry.place(0) == (2, 2)
@@ -205,38 +206,39 @@ class TestGrids:
         ],
         ids=["long row", "short row", "too few rows"],
     )
-    def test_one_fault_is_told_for_a_faulty_grid_and_the_next_is_read(self, rows, expected):
+    def test_a_faulty_grid_has_one_fault(self, rows, expected):
+        """The next grid is read."""
         fault, entry = read("\n".join([*rows, "", *ROWS]))
 
         assert fault == Misread(*expected)
         assert entry.text == P
 
-    def test_a_faulty_row_does_not_put_the_next_grid_out_of_step(self):
+    def test_a_faulty_row_does_not_shift_later_grids(self):
         fault, entry = read("\n".join([*ROWS[:4], "short", *ROWS[5:], *ROWS]))
 
         assert fault.message == "5 cells, expected 9 as in line 1"
         assert entry.text == P
 
     @pytest.mark.parametrize("between", ["", "# next", "3x3:"])
-    def test_an_unfinished_grid_ends_where_something_else_begins(self, between):
+    def test_an_unfinished_grid_ends_at_another_element(self, between):
         fault, entry = read("\n".join([*ROWS[:7], between, *ROWS]))
 
         assert fault.message == "7 rows in a grid 9 cells wide, expected 9"
         assert entry.text.endswith(P)
 
-    def test_a_heading_is_told_and_the_grid_below_it_read(self):
+    def test_a_heading_is_reported_and_skipped(self):
         found = read("\n".join(["Grid 01", *ROWS, "Grid 02", *ROWS]), "grid")
 
         assert [type(one) for one in found] == [Misread, PuzzleEntry, Misread, PuzzleEntry]
         assert found[0].message == "found 'Grid 01', expected a row of a grid; start labels with #"
 
     @pytest.mark.parametrize("width", [1, 5, 7, 11, 40])
-    def test_a_width_that_no_grid_has_is_told(self, width):
+    def test_an_invalid_grid_width_is_reported(self, width):
         fault = next(grid.read(["." * width] * width))
 
         assert fault.message == f"{width} cells in the first row of a grid, expected 9 (or 4, 6, 16, 25 …)"
 
-    def test_rows_of_16_are_told_from_small_puzzles_by_their_values(self):
+    def test_rows_of_16_are_recognised_by_their_values(self):
         case = next(case for case in cases("large") if len(case.puzzle) == 256)
         rows = [case.puzzle[at : at + 16] for at in range(0, 256, 16)]
         ruled = [*rows[:4], "-" * 19, *rows[4:]]

@@ -1,4 +1,4 @@
-"""Which runs a report doubts, and how it says so."""
+"""Disturbed runs: which runs a report marks, and its warnings."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     engine.dispose()
 
 
-def told(engine: Engine) -> list[str]:
+def reported(engine: Engine) -> list[str]:
     with reading(engine) as connection:
         return [str(found) for found in disturbances(connection, Scope((1,), newest=False))]
 
 
-def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
+def test_a_quiet_host_has_no_warnings(engine: Engine):
     shift(engine, 1)
     shift(engine, 2, worker=2, configuration=2, steal=None, pressure=None, load=None, oversubscribed=None)
 
-    assert told(engine) == []
+    assert reported(engine) == []
 
 
 @pytest.mark.parametrize(
@@ -46,92 +46,95 @@ def test_a_quiet_host_is_not_worth_a_word(engine: Engine):
         ({"reference_s": 0.0036}, "a was up to 20 % slower than at its best"),
     ],
 )
-def test_a_disturbance_is_told_with_the_runs_that_it_concerns(engine: Engine, strain: dict[str, Any], expected: str):
+def test_a_disturbance_is_reported_with_its_runs(engine: Engine, strain: dict[str, Any], expected: str):
     shift(engine, 1, **strain)
     shift(engine, 2)
     shift(engine, 3, configuration=2, **strain)
 
-    assert told(engine) == [f"warning: {expected}, 4 runs affected (cbc, scip)"]
+    assert reported(engine) == [f"warning: {expected}, 4 runs affected (cbc, scip)"]
 
 
-def test_a_host_is_measured_by_its_own_best(engine: Engine):
+def test_a_host_is_compared_with_its_own_best(engine: Engine):
     shift(engine, 1, reference_s=0.0031)
     shift(engine, 2, worker=2, configuration=2, reference_s=0.0034)
     shift(engine, 3, worker=2)
 
-    assert told(engine) == ["warning: b was up to 13 % slower than at its best, 2 runs affected (cbc)"]
+    assert reported(engine) == ["warning: b was up to 13 % slower than at its best, 2 runs affected (cbc)"]
 
 
-def test_a_host_s_best_is_no_lucky_moment(engine: Engine):
-    """It is what a tenth of its shifts are below."""
+def test_the_best_speed_ignores_few_outliers(engine: Engine):
+    """The best speed of a host is the 10th percentile of its shifts."""
     shift(engine, 1, probes=(0.0025, None), reference_s=0.0032)
     row: dict[str, Any] = QUIET | {"batch_id": 1, "worker_id": 1, "began_at": 0.0}
     with writing(engine) as connection:
         connection.execute(insert(Shift), [row | {"id": at} for at in range(10, 18)])
         connection.execute(insert(Shift).values(row | {"id": 30, "reference_s": 0.0022}))
-    assert told(engine) == []
+    assert reported(engine) == []
 
     with writing(engine) as connection:
         connection.execute(insert(Shift).values(row | {"id": 31, "reference_s": 0.0022}))
-    assert told(engine) == ["warning: a was up to 45 % slower than at its best, 2 runs affected (scip)"]
+    assert reported(engine) == ["warning: a was up to 45 % slower than at its best, 2 runs affected (scip)"]
 
 
-def left(engine: Engine) -> list[Any]:
-    """The puzzles of the runs that are left."""
+def remaining(engine: Engine) -> list[Any]:
+    """Return the puzzles of the undisturbed runs."""
     with reading(engine) as connection:
         undisturbed_runs = undisturbed(connection, Scope((1,), newest=False))
         return list(connection.scalars(over(select(Run.puzzle_id), undisturbed_runs).order_by(Run.puzzle_id)))
 
 
-def test_a_run_whose_core_others_used_is_told_and_left_out_alone(engine: Engine):
+def test_only_runs_on_shared_cores_are_excluded(engine: Engine):
+    """A run whose core other tenants used is reported and excluded; the other runs of its shift are kept."""
     shift(engine, 1, probes=(0.0037, 0.0062), wall_s=0.2)
     shift(engine, 2, configuration=2, probes=(0.003, 0.0037))
     shift(engine, 3)
     shift(engine, 4, worker=2, probes=(None, 0.0058), reference_s=0.005)
 
-    (line,) = told(engine)
+    (line,) = reported(engine)
     assert line == "warning: other tenants used the cores of a: up to 5 % of the time, 1 run affected (scip)"
-    assert left(engine) == [2, 3, 4, 5, 6, 7, 8]
+    assert remaining(engine) == [2, 3, 4, 5, 6, 7, 8]
 
 
-def test_where_others_used_the_cores_often_every_run_around_is_doubted(engine: Engine):
+def test_frequent_use_by_tenants_disturbs_nearby_runs(engine: Engine):
+    """Where other tenants used the cores often, every run around that time is disturbed."""
     shift(engine, 1, probes=(0.003, 0.0062), began_at=1000.0, seconds=4.0)
     shift(engine, 2, configuration=2, probes=(None, 0.003), began_at=1005.0, seconds=4.0)
     shift(engine, 3, probes=(None, None), began_at=1005.0, seconds=4.0)
     shift(engine, 4, began_at=1050.0)
 
-    (line,) = told(engine)
+    (line,) = reported(engine)
     assert line.endswith(": up to 33 % of the time, 6 runs affected (cbc, scip)")
-    assert left(engine) == [7, 8]
+    assert remaining(engine) == [7, 8]
 
 
-def test_runs_that_took_no_time_are_no_share_of_it(engine: Engine):
+def test_runs_of_zero_time_have_no_share(engine: Engine):
     shift(engine, 1, wall_s=0.0)
     shift(engine, 2, wall_s=0.0, probes=(0.003, 0.0062), began_at=1000.0)
 
-    (line,) = told(engine)
+    (line,) = reported(engine)
     assert line.endswith(": up to 1 % of the time, 1 run affected (scip)")
 
 
-def test_a_solve_with_more_threads_than_cores_does_not_disturb_itself(engine: Engine):
+def test_oversubscription_by_a_solve_is_no_disturbance(engine: Engine):
+    """A solve with more threads than cores does not disturb itself."""
     shift(engine, 1, threads=4, pressure=0.9, oversubscribed=True, load=9.0)
 
-    assert told(engine) == []
+    assert reported(engine) == []
 
 
 @pytest.mark.parametrize("strain", [{"pressure": 0.6}, {"oversubscribed": True, "load": 7.06}])
-def test_waiting_that_the_solves_had_no_part_in_disturbs_none(engine: Engine, strain: dict[str, Any]):
-    """One of a single thread was at work all the time; of several threads, or unmeasured, nobody can tell."""
+def test_runs_with_full_cpu_time_are_undisturbed(engine: Engine, strain: dict[str, Any]):
+    """A single-threaded run with full CPU time did not wait. With several threads or no CPU time, this is unknown."""
     shift(engine, 1, cpu_s=0.95, **strain)
-    assert told(engine) == []
+    assert reported(engine) == []
 
     shift(engine, 2, cpu_s=1.5, threads=2, cores="0,1", **strain)
     shift(engine, 3, cpu_s=None, **strain)
 
-    assert [line.rpartition(", ")[2] for line in told(engine)] == ["4 runs affected (scip)"]
+    assert [line.rpartition(", ")[2] for line in reported(engine)] == ["4 runs affected (scip)"]
 
 
-def test_one_disturbance_names_a_few_configurations_and_all_its_shifts(engine: Engine):
+def test_a_disturbance_lists_its_shifts_and_runs(engine: Engine):
     for number in (1, 2, 4):
         shift(engine, number, steal=0.5)
 
@@ -147,7 +150,7 @@ def covered(engine: Engine, scope: Scope) -> list[str]:
         return coverage(connection, scope)
 
 
-def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
+def test_excluded_runs_are_reported(engine: Engine):
     shift(engine, 1, steal=0.5)
     shift(engine, 2)
 
@@ -160,7 +163,7 @@ def test_disturbed_runs_can_be_left_out_and_that_is_told(engine: Engine):
     assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded"
 
 
-def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: Engine):
+def test_a_configuration_without_undisturbed_runs_is_named(engine: Engine):
     shift(engine, 1)
     shift(engine, 2, configuration=2, steal=0.5)
 
@@ -170,7 +173,7 @@ def test_a_configuration_that_something_disturbed_all_the_time_is_named(engine: 
     assert covered(engine, undisturbed_runs)[-1] == "note: 2 disturbed runs excluded; no runs remain for cbc"
 
 
-def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
+def test_runs_without_a_shift_are_not_excluded(engine: Engine):
     shift(engine, 1, steal=0.5)
     shift(engine, 2)
     with writing(engine) as connection:
@@ -180,7 +183,7 @@ def test_runs_of_before_shifts_were_kept_are_not_left_out(engine: Engine):
         assert connection.scalars(over(select(Run.shift_id), undisturbed_runs)).all() == [None, None]
 
 
-def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
+def test_different_hosts_are_listed_with_their_configurations(engine: Engine):
     shift(engine, 1)
     shift(engine, 2, worker=2)
     shift(engine, 3, worker=2, configuration=2)
@@ -194,7 +197,7 @@ def test_hosts_that_differ_are_named_with_what_ran_on_them(engine: Engine):
     assert "warning: the hosts differ, so times are not comparable: cbc on b; scip on a, b" in unlike
 
 
-def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
+def test_hosts_with_one_name_are_distinguished_by_facts(engine: Engine):
     shift(engine, 1)
     shift(engine, 2, worker=2)
 
@@ -213,7 +216,7 @@ def test_hosts_of_one_name_are_told_apart_by_what_differs(engine: Engine):
     assert lines(cores=4)[2].endswith(" not comparable: scip on a (2 cores), a (4 cores)")
 
 
-def test_how_memory_was_limited_is_told(engine: Engine):
+def test_the_memory_limit_mechanism_is_reported(engine: Engine):
     shift(engine, 1)
     for way, expected in (("cgroup v2", "cgroup v2"), ("watch", "sampling every 10 ms")):
         with writing(engine) as connection:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench import ERROR, NONE, SOLVED, TIMEOUT, WRONG, Bench, drawn, made, rows
+from bench import ERROR, NONE, SOLVED, TIMEOUT, WRONG, Bench, drawn, open_bench, rows
 from sqlalchemy import update
 
 from cagematch.models import (
@@ -28,11 +28,11 @@ GOLDEN = Path(__file__).resolve().parents[3] / "data" / "comparison.txt"
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    with made(tmp_path / "scheduler.db") as one:
+    with open_bench(tmp_path / "scheduler.db") as one:
         yield one
 
 
-def test_comparison_looks_as_its_docstring_shows(bench):
+def test_the_comparison_matches_its_docstring(bench):
     batch = bench.batch([bench.set("hard", [1, 2, 3, 4])])
     bench.runs(batch, "cp-sat", dict(zip((1, 2, 3, 4), [(SOLVED, t) for t in (4, 5, 6, 9)], strict=True)))
     bench.runs(batch, "cp-min-size", dict(zip((1, 2, 3, 4), [(SOLVED, t) for t in (1, 2, 3, 10)], strict=True)))
@@ -44,7 +44,7 @@ def test_comparison_looks_as_its_docstring_shows(bench):
 
 
 def test_comparison_of_every_kind_of_outcome(bench):
-    """Ties, disqualified, wrong first, no solution, error, a part of the puzzles only."""
+    """Ties, disqualified, wrong answers first, no solution, an error, and only a part of the puzzles."""
     batch = bench.batch([bench.set("odd", [1, 2, 3]), bench.set("even", [4])])
     good = {1: (SOLVED, 10), 2: (SOLVED, 20), 3: (NONE, 30), 4: (SOLVED, 1.5)}
     bench.runs(batch, "tied-a", good)
@@ -62,7 +62,7 @@ def test_comparison_of_every_kind_of_outcome(bench):
     assert [table.name for table in found] == ["even", "odd"]
 
 
-def test_none_is_wrong_where_anybody_has_a_solution(bench):
+def test_none_is_wrong_for_a_solved_puzzle(bench):
     first = bench.batch([bench.set("one", [1])])
     bench.runs(first, "knows", {1: (SOLVED, 1)})
     second = bench.batch([bench.set("one", [1])])
@@ -71,7 +71,8 @@ def test_none_is_wrong_where_anybody_has_a_solution(bench):
     assert rows(bench.tables(second)[0])["denies"]["wrong"] == 1
 
 
-def test_newest_run_of_each_puzzle_and_configuration_counts(bench):
+def test_the_latest_run_counts(bench):
+    """The latest run of each puzzle and configuration counts."""
     hard = bench.set("hard", [1, 2])
     old, new = bench.batch([hard]), bench.batch([hard])
     bench.runs(new, "cp-sat", {1: (SOLVED, 5)})
@@ -80,13 +81,13 @@ def test_newest_run_of_each_puzzle_and_configuration_counts(bench):
 
     (table,) = bench.tables()
 
-    # The older batch was gone on with after the newer one: its runs are the newer ones.
+    # The older batch was continued after the newer one, so its runs are the latest.
     assert rows(table)["cp-sat"]["total_s"] == 0.2
     assert rows(table)["scip"]["runs"] == 2
     assert rows(bench.tables(new)[0])["cp-sat"]["total_s"] == 0.005
 
 
-def test_other_limits_are_another_comparison(bench):
+def test_batches_with_other_limits_are_excluded(bench):
     hard = bench.set("hard", [1])
     long, short = bench.batch([hard], timeout_s=60.0), bench.batch([hard])
     bench.runs(long, "cp-sat", {1: (SOLVED, 5)})
@@ -117,7 +118,7 @@ def test_a_puzzle_of_several_sets_counts_in_each(bench):
     assert {row["set"] for row in bench.exported(first)} == {"hard"}
 
 
-def test_a_failure_of_several_sets_is_one_failure(bench):
+def test_a_failure_in_several_sets_counts_once(bench):
     batch = bench.batch([bench.set("hard", [1, 2]), bench.set("mine", [2])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (ERROR, 1)})
 
@@ -125,7 +126,7 @@ def test_a_failure_of_several_sets_is_one_failure(bench):
     assert comparison.failures(bench.tables()) == 1
 
 
-def test_runs_that_failed_are_named_with_their_reason(bench):
+def test_failed_runs_are_listed_with_their_reason(bench):
     batch = bench.batch([bench.set("hard", [1, 2, 3])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 1), 2: (ERROR, 1), 3: (WRONG, 1)})
     with writing(bench.engine) as connection:
@@ -136,7 +137,7 @@ def test_runs_that_failed_are_named_with_their_reason(bench):
     assert failed_runs(bench.engine, batch, 1) == [named[1] + "MODEL_INVALID"]
 
 
-def test_a_set_that_changed_is_reported_as_it_is_now(bench):
+def test_a_changed_set_is_reported_as_stored_last(bench):
     before, after = bench.set("hard", [1, 2]), bench.set("hard", [2, 3])
     first, second = bench.batch([before]), bench.batch([after])
     bench.runs(first, "cp-sat", {1: (SOLVED, 1), 2: (SOLVED, 1)})
@@ -147,7 +148,7 @@ def test_a_set_that_changed_is_reported_as_it_is_now(bench):
     assert rows(table)["cp-sat"]["runs"] == 2
 
 
-def test_repeats_compare_by_their_mean(bench):
+def test_repeats_are_compared_by_their_mean(bench):
     batch = bench.batch([bench.set("hard", [1])], repeats=2)
     bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
     bench.runs(batch, "cp-sat", {1: (SOLVED, 20)}, repeat=1)
@@ -160,7 +161,7 @@ def test_repeats_compare_by_their_mean(bench):
     assert table.title == "hard  1 puzzle"
 
 
-def test_as_many_puzzles_are_not_the_same_puzzles(bench):
+def test_equal_counts_are_not_equal_puzzles(bench):
     for name, puzzles in (("cp-sat", [1, 2]), ("scip", [2, 3])):
         batch = bench.batch([bench.set("hard", [1, 2, 3])])
         bench.runs(batch, name, dict.fromkeys(puzzles, (SOLVED, 5)))
@@ -172,49 +173,53 @@ def test_as_many_puzzles_are_not_the_same_puzzles(bench):
 
 
 def undisturbed(bench: Bench, runs: dict[str, dict[int, float]], slow: dict[str, list[int]]) -> Table:
-    """The comparison of runs, milliseconds by puzzle, without those that were slow beside the reference."""
+    """Return the comparison of runs (milliseconds by puzzle) without those whose core speed probe was slow."""
     batch = bench.batch([bench.set("hard", sorted(set().union(*runs.values())))])
     for name, times in runs.items():
-        came = {p: (SOLVED | {"reference_s": 9.0 if p in slow.get(name, ()) else 1.0}, ms) for p, ms in times.items()}
-        bench.runs(batch, name, came)
+        outcomes = {
+            p: (SOLVED | {"reference_s": 9.0 if p in slow.get(name, ()) else 1.0}, ms) for p, ms in times.items()
+        }
+        bench.runs(batch, name, outcomes)
     with reading(bench.engine) as connection:
         (table,) = comparison.tables(connection, Scope((batch,), newest=False, bounds=((1, 2.0),)))
     return table
 
 
-def told(table: Table) -> dict[str, tuple]:
+def ranked(table: Table) -> dict[str, tuple]:
     return {row["configuration"]: (row["runs"], row["ratio"], row["note"]) for row in table.rows}
 
 
 FIVE, TEN = {1: 1, 2: 5, 3: 5, 4: 5}, {1: 1, 2: 10, 3: 10, 4: 10}
 
 
-def test_what_disturbances_left_is_compared_by_the_puzzles_that_all_have(bench):
+def test_undisturbed_runs_are_ranked_on_shared_puzzles(bench):
     table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cp-sat": [1], "scip": [2]})
 
     assert table.about == "4 puzzles, ranked on 2 shared puzzles"
-    assert told(table) == {"cbc": (4, 1.0, None), "cp-sat": (3, 1.0, None), "scip": (3, 2.0, None)}
+    assert ranked(table) == {"cbc": (4, 1.0, None), "cp-sat": (3, 1.0, None), "scip": (3, 2.0, None)}
 
 
-def test_who_lost_most_is_not_compared_and_takes_nothing_from_the_others(bench):
+def test_a_mostly_disturbed_configuration_is_not_ranked(bench):
+    """It does not reduce the puzzles on which the other configurations are ranked."""
     table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE}, {"cbc": [1, 2, 3], "scip": [1]})
 
     assert table.about == "4 puzzles, ranked on 3 shared puzzles"
-    assert told(table) == {"cp-sat": (4, 1.0, None), "scip": (3, 2.0, None), "cbc": (1, None, "1 of 4")}
+    assert ranked(table) == {"cp-sat": (4, 1.0, None), "scip": (3, 2.0, None), "cbc": (1, None, "1 of 4")}
 
 
-def test_where_hardly_a_puzzle_is_left_of_all_nothing_is_compared(bench):
+def test_without_shared_puzzles_nothing_is_ranked(bench):
     table = undisturbed(bench, {"cp-sat": FIVE, "scip": FIVE}, {"cp-sat": [1, 2], "scip": [3, 4]})
 
     assert table.about == "4 puzzles"
-    assert told(table) == dict.fromkeys(("cp-sat", "scip"), (2, None, "2 of 4"))
+    assert ranked(table) == dict.fromkeys(("cp-sat", "scip"), (2, None, "2 of 4"))
 
 
-def test_halves_that_do_not_meet_keep_nobody_else_from_being_compared(bench):
+def test_disjoint_halves_do_not_prevent_other_rankings(bench):
+    """Two configurations that kept disjoint halves are not ranked; the other configurations are."""
     table = undisturbed(bench, {"cp-sat": FIVE, "scip": TEN, "cbc": FIVE, "clp": FIVE}, {"cbc": [1, 2], "clp": [3, 4]})
 
     assert table.about == "4 puzzles"
-    assert told(table) == {
+    assert ranked(table) == {
         "cp-sat": (4, 1.0, None),
         "scip": (4, 1.9375, None),
         "cbc": (2, None, "2 of 4"),
@@ -222,24 +227,27 @@ def test_halves_that_do_not_meet_keep_nobody_else_from_being_compared(bench):
     }
 
 
-def test_what_was_never_run_is_not_lost_to_a_disturbance(bench):
+def test_missing_runs_are_not_disturbed_runs(bench):
+    """A configuration that did not run on every puzzle is not ranked."""
     table = undisturbed(bench, {"cp-sat": FIVE, "scip": {1: 1, 2: 10, 3: 10}}, {"cp-sat": [1]})
 
     assert table.about == "4 puzzles, ranked on 3 shared puzzles"
-    assert told(table) == {"cp-sat": (3, 1.0, None), "scip": (3, None, "3 of 4")}
+    assert ranked(table) == {"cp-sat": (3, 1.0, None), "scip": (3, None, "3 of 4")}
 
 
-def test_a_failure_counts_though_others_were_disturbed_on_its_puzzle(bench):
+def test_a_failure_counts_on_a_disturbed_puzzle(bench):
+    """A failure disqualifies, even if other configurations were disturbed on that puzzle."""
     batch = bench.batch([bench.set("hard", [1, 2])])
     bench.runs(batch, "cp-sat", {1: (TIMEOUT | {"reference_s": 1.0}, 3000), 2: (SOLVED | {"reference_s": 1.0}, 5)})
     bench.runs(batch, "scip", {1: (SOLVED | {"reference_s": 9.0}, 5), 2: (SOLVED | {"reference_s": 1.0}, 5)})
     with reading(bench.engine) as connection:
         (table,) = comparison.tables(connection, Scope((batch,), newest=False, bounds=((1, 2.0),)))
 
-    assert told(table) == {"scip": (1, 1.0, None), "cp-sat": (2, None, "disqualified")}
+    assert ranked(table) == {"scip": (1, 1.0, None), "cp-sat": (2, None, "disqualified")}
 
 
-def test_a_puzzle_counts_once_however_many_of_its_runs_are_left(bench):
+def test_each_puzzle_has_the_same_weight(bench):
+    """A puzzle counts once, whatever the number of its runs."""
     batch = bench.batch([bench.set("hard", [1, 2])])
     for repeat in range(3):
         bench.runs(batch, "scip", {1: (SOLVED, 10), 2: (SOLVED, 10)}, repeat)
@@ -248,18 +256,18 @@ def test_a_puzzle_counts_once_however_many_of_its_runs_are_left(bench):
 
     (table,) = bench.tables(batch)
 
-    assert told(table) == {"scip": (6, 1.0, None), "cp-sat": (4, 1.0, None)}
+    assert ranked(table) == {"scip": (6, 1.0, None), "cp-sat": (4, 1.0, None)}
 
 
-def test_coverage_tells_of_batches_hosts_and_what_is_missing(bench):
+def test_coverage_lists_batches_hosts_and_missing_runs(bench):
     batch = bench.batch([bench.set("hard", [1])], state=BatchState.ACTIVE, name="try")
     bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
 
-    told = bench.covered()
+    lines = bench.covered()
 
-    assert told[0] == f"batch {batch} (try): all runs; 3 s and 2 GiB per run; seed 0"
-    assert told[1] == "host bench: Abacus, 2 cores, 1,024 MiB"
-    assert told[2].startswith("note: these batches have unfinished runs")
+    assert lines[0] == f"batch {batch} (try): all runs; 3 s and 2 GiB per run; seed 0"
+    assert lines[1] == "host bench: Abacus, 2 cores, 1,024 MiB"
+    assert lines[2].startswith("note: these batches have unfinished runs")
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 30])
@@ -275,7 +283,7 @@ def test_a_table_fits_its_terminal(bench, width):
     assert "10.00" in text
 
 
-def test_markdown_escapes_and_csv_defuses(bench):
+def test_exports_escape_markup_and_formulas(bench):
     batch = bench.batch([bench.set("=a|b[c]", [1])])
     bench.runs(batch, "cp-sat", {1: (SOLVED, 10)})
     found = bench.tables()
@@ -286,7 +294,8 @@ def test_markdown_escapes_and_csv_defuses(bench):
     assert [safe(cell) for cell in ("+1", "@x", "-", "a=b", -1, None)] == ["'+1", "'@x", "'-", "a=b", -1, None]
 
 
-def test_chosen_sorts_numbers_as_numbers_and_the_missing_last(bench):
+def test_a_table_can_be_sorted_and_filtered(bench):
+    """Numbers are sorted as numbers, and missing values last."""
     batch = bench.batch([bench.set("hard", [1])])
     for name, outcome, milliseconds in (("a", SOLVED, 9), ("b", SOLVED, 100), ("c", TIMEOUT, 20)):
         bench.runs(batch, name, {1: (outcome, milliseconds)})

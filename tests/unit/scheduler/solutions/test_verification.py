@@ -1,4 +1,4 @@
-"""Verifying: what files claim, which claims are right, and in what words the others are told to be wrong."""
+"""Verification: the solutions in files, their correctness, and the reasons why others are wrong."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHIFTED = "".join("123456789"[at:] + "123456789"[:at] for at in range(9))
 
 @pytest.fixture
 def claims(tmp_path):
-    """What a file with this content claims."""
+    """Return the claims of a file with this content."""
 
     def read(content: str, kind: str | None = None) -> Claims:
         (tmp_path / "file").write_text(content)
@@ -57,7 +57,7 @@ def judged(claims):
 
 @pytest.fixture
 def reasons(judged):
-    """Why the only solution of a file is wrong."""
+    """Return the reasons why the only solution of a file is wrong."""
 
     def why(content: str, kind: str | None = None) -> list[str]:
         (found,) = judged(content, kind)
@@ -67,7 +67,7 @@ def reasons(judged):
 
 
 class TestWords:
-    """What is wrong, in words."""
+    """Violations as text."""
 
     @pytest.mark.parametrize(
         ("constraint", "expected"),
@@ -81,13 +81,13 @@ class TestWords:
             (Sum((3,) * 11, 9, "run"), "run d d d d d d d d d …: the sum is 11, expected 9"),
         ],
     )
-    def test_each_constraint_tells_the_place_what_is_there_and_what_was_expected(self, constraint, expected):
+    def test_violations_name_place_values_and_expectation(self, constraint, expected):
         assert wording.violation(constraint, [5, 7, 5, 1, 5, 7], "abcdef".__getitem__) == expected
 
-    def test_the_docstring_shows_how(self):
+    def test_docstring_examples_match_the_output(self):
         assert doctest.testmod(wording).failed == 0
 
-    def test_rules_and_places_have_the_names_of_the_kind(self, reasons):
+    def test_messages_use_the_names_of_the_kind(self, reasons):
         assert reasons(f"{SMALL}:1:2134341221434321", "killer") == [
             "column: r1c1 and r3c1 are both 2",
             "column: r1c2 and r3c2 are both 1",
@@ -101,7 +101,7 @@ class TestWords:
         )
         assert "across r2c2 r2c3: the sum is 4, expected 3" in reasons(r"3x3:x(4\)(6\)(\3)..(\7).. 3124", "kakuro")
 
-    def test_what_the_puzzle_gives_is_told(self, reasons):
+    def test_a_changed_clue_is_reported(self, reasons):
         assert reasons(f"{P} {S.replace('3', 'x').replace('4', '3').replace('x', '4')}")[0] == (
             "r1c3 is 4, but the puzzle gives 3"
         )
@@ -117,7 +117,7 @@ class TestWords:
             (S[:9] + "²" + S[10:], "r2c1 is '²', expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9"),
         ],
     )
-    def test_what_gives_no_value_to_each_cell_is_told_first(self, reasons, solution, expected):
+    def test_malformed_solutions_are_reported_first(self, reasons, solution, expected):
         assert reasons(f"{P},{solution}") == [expected]
 
     @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ class TestWords:
             ("1.5.8.6.3.7.2.9", "r8 is 9, not one of 1, 2, 3, 4, 5, 6, 7, 8"),
         ],
     )
-    def test_queens_of_a_wrong_number_or_place(self, reasons, solution, expected):
+    def test_invalid_queens_are_reported(self, reasons, solution, expected):
         assert reasons(f"8,{solution}", "queens")[0] == expected
 
 
@@ -157,7 +157,7 @@ class TestClaims:
             json.dumps({"puzzle": P, "solution": int(S)}),
         ],
     )
-    def test_a_solution_is_read_wherever_it_stands(self, judged, content):
+    def test_every_solution_format_is_read(self, judged, content):
         (judgement,) = judged(content)
 
         assert judgement.correct, judgement.reasons
@@ -171,22 +171,24 @@ class TestClaims:
         assert judgement.correct, judgement.reasons
         assert (judgement.claim.kind, judgement.claim.label) == ("killer", "one")
 
-    def test_queens_may_be_told_as_a_list(self, judged):
+    def test_queens_may_be_given_as_a_list(self, judged):
         lists = ([2, 4, 1, 3], ["3", "1", "4", "2"], "2.4.1.3", [2, 1, 4, 3])
-        lines = [json.dumps({"kind": "queens", "puzzle": "4", "solution": told}) for told in lists]
+        lines = [json.dumps({"kind": "queens", "puzzle": "4", "solution": given}) for given in lists]
 
         assert [judgement.correct for judgement in judged("\n".join(lines))] == [True, True, True, False]
 
-    def test_values_above_nine_are_letters_of_either_size_or_numbers(self, judged):
+    def test_values_above_nine_are_letters_or_numbers(self, judged):
+        """Letters may be upper or lower case."""
         case = next(case for case in cases_of("sudoku") if len(case.puzzle) == 256)
         numbers = list(KINDS["sudoku"].assignment(case.puzzle, case.solution))
-        told = (case.solution, case.solution.lower(), numbers, list(map(str, numbers)))
-        lines = [json.dumps({"puzzle": case.puzzle, "solution": solution}) for solution in told]
+        given = (case.solution, case.solution.lower(), numbers, list(map(str, numbers)))
+        lines = [json.dumps({"puzzle": case.puzzle, "solution": solution}) for solution in given]
 
         assert all(judgement.correct for judgement in judged("\n".join(lines)))
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_every_solution_of_the_test_data_is_right_and_none_is_when_two_values_change_places(self, judged, kind):
+    def test_exchanging_two_values_makes_solutions_wrong(self, judged, kind):
+        """Every solution of the test data is correct, and wrong after two values are exchanged."""
         pairs = [(case.puzzle, case.solution) for case in cases_of(kind) if case.solution and len(case.solution) > 3]
         rng = random.Random(1)
         changed = []
@@ -196,22 +198,23 @@ class TestClaims:
             cells[one], cells[other] = cells[other], cells[one]
             changed.append((puzzle, "".join(cells)))
 
-        told = [judged("\n".join(f"{puzzle}:1:{s}" for puzzle, s in some), kind) for some in (pairs, changed) if some]
+        found = [judged("\n".join(f"{puzzle}:1:{s}" for puzzle, s in some), kind) for some in (pairs, changed) if some]
 
-        assert all(judgement.correct for judgement in (told[0] if told else []))
-        assert not any(judgement.correct for judgement in (told[1] if told else []))
+        assert all(judgement.correct for judgement in (found[0] if found else []))
+        assert not any(judgement.correct for judgement in (found[1] if found else []))
 
     def test_puzzles_without_a_solution_are_counted(self, claims):
         found = claims(f"{P}\n{P} # a comment\n{P}:17\n{P}:2:\n11{P[2:]}:0\n{P} {S}\n")
 
         assert (found.without, [claim.line for claim in found.found]) == (5, [6])
 
-    def test_a_number_as_long_as_a_solution_is_one(self, claims):
+    def test_a_number_of_full_length_is_a_solution(self, claims):
         found = claims("....:1221\n....:2\n", "latin")
 
         assert (found.without, [claim.solution for claim in found.found]) == (1, [("1221",)])
 
-    def test_an_export_has_several_kinds_cells_of_several_lines_and_rows_without_a_solution(self, claims):
+    def test_exported_csv_files_are_read(self, claims):
+        """An export has several kinds, cells with several lines, and rows without a solution."""
         heading = "kind,puzzle,label,solution,detail\n"
         rows = [f'sudoku,{P},,,"Traceback:\n  it broke\n"', f"sudoku,{P},seven,{S},", "queens,4,,2.4.1.3,", ",,,,"]
 
@@ -223,14 +226,15 @@ class TestClaims:
             (6, "queens", ""),
         ]
 
-    def test_a_solution_may_stand_behind_an_object_with_a_text(self, judged):
+    def test_a_solution_may_follow_a_json_object(self, judged):
         assert judged(json.dumps({"puzzle": P}) + f" {S}")[0].correct
 
-    def test_blanks_of_any_kind_around_an_object_do_not_matter(self, judged):
+    def test_whitespace_around_an_object_is_ignored(self, judged):
         assert judged("\u2003" + json.dumps({"puzzle": P, "solution": S}) + "\u00a0")[0].correct
 
     @pytest.mark.parametrize(("task", "right"), [("repair", True), ("solve", False)])
-    def test_a_repair_may_change_what_is_given_and_nothing_else_may(self, judged, task, right):
+    def test_only_a_repair_may_change_clues(self, judged, task, right):
+        """A repair must obey the rules."""
         swapped = S.translate(str.maketrans("34", "43"))
         line = json.dumps({"puzzle": P, "task": task, "solution": swapped})
 
@@ -263,11 +267,11 @@ class TestClaims:
             (f"# kind: queens\n{P} {S}", "sudoku", "of kind queens, but --kind is sudoku"),
         ],
     )
-    def test_a_faulty_file_is_refused_with_the_place(self, claims, content, kind, expected):
+    def test_a_faulty_file_is_refused_with_its_place(self, claims, content, kind, expected):
         with pytest.raises(FileError, match=expected):
             claims(content, kind)
 
-    def test_ten_faults_are_told_and_the_rest_counted(self, claims):
+    def test_ten_faults_are_shown_and_the_rest_counted(self, claims):
         with pytest.raises(FileError, match="and 3 more"):
             claims(f"{P[1:]} {S}\n" * 13)
 
@@ -278,10 +282,10 @@ class TestClaims:
 
 
 class TestSolvers:
-    """A solver asked besides."""
+    """Verification by the rules and by a solver."""
 
     @pytest.mark.parametrize("by", ["propagation", "backtracking"])
-    def test_a_solver_accepts_what_is_right_and_refuses_what_is_not(self, judged, by):
+    def test_a_solver_accepts_only_correct_solutions(self, judged, by):
         content = f"{P} {S}\n{'.' * 81} {SHIFTED}\n{P} {SHIFTED}\n{P} {S[1:]}\n"
 
         found = judged(content, None, by)
@@ -296,7 +300,7 @@ class TestSolvers:
         assert [judgement.fine for judgement in found] == [True, False, False, False]
 
     @pytest.mark.parametrize(
-        ("said", "right", "agreed"),
+        ("response", "right", "agreed"),
         [
             (Response.ACCEPTS, True, True),
             (Response.ACCEPTS, False, False),
@@ -308,22 +312,23 @@ class TestSolvers:
             (Response.NO_ANSWER, True, None),
         ],
     )
-    def test_a_disagreement_is_loud(self, claims, said, right, agreed):
+    def test_a_disagreement_is_reported(self, claims, response, right, agreed):
         found = claims(f"{P} {S} here")
-        judgement = Judgement(found.found[0], [] if right else ["row: …"], said)
+        judgement = Judgement(found.found[0], [] if right else ["row: …"], response)
 
         assert judgement.agreed is agreed
-        assert (f"DISAGREEMENT: x {said} it" in description(found, judgement, "x")) == (agreed is False)
+        assert (f"DISAGREEMENT: x {response} it" in description(found, judgement, "x")) == (agreed is False)
         assert ("DISAGREES on 1" in summary(found, [judgement], "x")) == (agreed is False)
 
-    def test_a_solver_that_knows_no_answer_is_told(self, claims):
+    def test_a_solver_without_an_answer_is_reported(self, claims):
         found = claims(f"{P} {S}")
         silent = Judgement(found.found[0], [], Response.NO_ANSWER, "timeout")
 
         assert not silent.fine
         assert description(found, silent, "x").endswith("x gives no answer: timeout")
 
-    def test_a_solver_that_lacks_a_constraint_is_refused_with_the_first_puzzle_that_has_it(self, claims):
+    def test_an_unsupported_constraint_is_reported_with_its_puzzle(self, claims):
+        """The message names the first puzzle with the constraint."""
         found = claims(f"# kind: killer\n{SMALL}:1:{SMALL_S}\n")
 
         require_handled(configuration("propagation"), found)
@@ -331,7 +336,7 @@ class TestSolvers:
             require_handled(configuration("exact-cover"), found)
 
 
-def test_few_reasons_are_told_and_the_rest_counted(claims):
+def test_few_reasons_are_shown_and_the_rest_counted(claims):
     found = claims(f"{'.' * 81} {SHIFTED}")
     (judgement,) = judgements(found)
 

@@ -1,4 +1,4 @@
-"""Conformance: every installed backend against every kind's cases, and against problems that are no puzzle."""
+"""Conformance: every installed backend against the cases of every kind, and against problems that are not puzzles."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_backend_of_the_original_comparison_is_installed():
 
 
 @pytest.mark.parametrize(("kind", "case"), CASES, ids=[f"{kind}-{case.name}" for kind, case in CASES])
-def test_every_case_is_answered_right(chosen: Configuration, kind: str, case: Case):
+def test_every_case_is_answered_correctly(chosen: Configuration, kind: str, case: Case):
     text = KINDS[kind].parse(case.puzzle)
     slow = not case.name.startswith(EASY.get(chosen.backend, case.name))
 
@@ -72,7 +72,7 @@ def test_every_case_is_answered_right(chosen: Configuration, kind: str, case: Ca
 
 
 @pytest.mark.parametrize("which", PUZZLES)
-def test_sums_and_inequalities_are_handled_as_well(chosen: Configuration, which: str):
+def test_problems_that_are_not_puzzles_are_answered_correctly(chosen: Configuration, which: str):
     problem = PUZZLES[which]
 
     found = measured(chosen, problem, LIMIT_S)
@@ -89,7 +89,7 @@ def test_sums_and_inequalities_are_handled_as_well(chosen: Configuration, which:
 
 
 @pytest.mark.smoke
-def test_the_warm_up_is_solved_at_once(chosen: Configuration):
+def test_the_warm_up_is_solved_fast(chosen: Configuration):
     found = measured(chosen, WARM_UP, 1.0)
 
     assert found.answer is Answer.SOLUTION or gave_up(chosen, found)
@@ -97,12 +97,12 @@ def test_the_warm_up_is_solved_at_once(chosen: Configuration):
 
 
 @pytest.mark.parametrize("limit_s", [0.001, 0.2])
-def test_a_short_limit_is_kept(chosen: Configuration, limit_s: float):
+def test_a_short_limit_is_respected(chosen: Configuration, limit_s: float):
     problem = pigeons(12 if chosen.backend not in LIMITLESS else 5)
 
     found = measured(chosen, problem, limit_s)
 
-    # A mixed-integer solver looks at its clock between two of its steps only.
+    # A mixed-integer solver checks its clock only between two steps.
     assert found.wall_s < limit_s + 1.0
     assert gave_up(chosen, found) or (found.answer, found.stop) in (
         (Answer.UNKNOWN, Stop.TIMEOUT),
@@ -111,7 +111,7 @@ def test_a_short_limit_is_kept(chosen: Configuration, limit_s: float):
     )
 
 
-def test_a_run_leaves_nothing_behind_for_the_next(chosen: Configuration):
+def test_a_run_does_not_affect_the_next(chosen: Configuration):
     first, second = PUZZLES["three in two"], PUZZLES["plain"]
 
     found = [measured(chosen, problem, LIMIT_S) for problem in (first, second, first, second)]
@@ -120,7 +120,7 @@ def test_a_run_leaves_nothing_behind_for_the_next(chosen: Configuration):
     assert all(one.answer is Answer.SOLUTION or gave_up(chosen, one) for one in found[1::2])
 
 
-def test_one_puzzle_leaves_no_clue_behind_for_the_next(chosen: Configuration):
+def test_clues_do_not_remain_for_the_next_puzzle(chosen: Configuration):
     first, second, third = "1...............", "4...............", "1.4............."
 
     found = [measured(chosen, ("sudoku", text), LIMIT_S) for text in (first, second, third, first)]
@@ -129,7 +129,7 @@ def test_one_puzzle_leaves_no_clue_behind_for_the_next(chosen: Configuration):
         assert gave_up(chosen, one) or problem_of("sudoku", text).is_solution(one.assignment)
 
 
-def test_a_backend_has_what_a_backend_provides(name: str):
+def test_a_backend_fulfils_the_contract(name: str):
     backend = load(name)
 
     assert all(isinstance(handled, type) for handled in backend.HANDLES)
@@ -140,7 +140,7 @@ def test_a_backend_has_what_a_backend_provides(name: str):
         assert parameter.default in parameter.choices if parameter.choices else parameter.default >= parameter.least
 
 
-def test_a_status_table_tells_a_solution_from_a_refutation_and_from_a_limit(name: str):
+def test_a_status_table_has_the_required_meanings(name: str):
     meanings = list(load(name).STATUS.values())
 
     assert all(meaning in (SOLVED, REFUTED, GAVE_UP, OUT_OF_TIME, FAILED) for meaning in meanings)
@@ -149,29 +149,29 @@ def test_a_status_table_tells_a_solution_from_a_refutation_and_from_a_limit(name
     assert REFUTED in meanings or name == "pdlp"  # its refutations are no proofs
 
 
-def test_the_table_of_cp_sat_is_complete():
+def test_the_status_table_of_cp_sat_is_complete():
     cp_model = pytest.importorskip("ortools.sat.python.cp_model")
 
     assert set(load("cp-sat").STATUS) == set(type(cp_model.OPTIMAL).__members__)
 
 
-def test_cp_sat_keeps_its_log_on_request():
+def test_cp_sat_returns_its_log_on_request():
     found = measured(configuration("cp-sat:workers=1,log=on"), WARM_UP, LIMIT_S)
 
     assert (found.answer, found.stop) == (Answer.SOLUTION, Stop.FINISHED)
     assert "CpSolverResponse" in found.detail
 
 
-def test_cp_sat_takes_any_field_of_its_parameters():
-    told = "cp-sat:workers=1,log=on,search_branching=FIXED_SEARCH,use_lns=false,restart_algorithms=NO_RESTART"
+def test_cp_sat_accepts_any_field_of_its_parameters():
+    text = "cp-sat:workers=1,log=on,search_branching=FIXED_SEARCH,use_lns=false,restart_algorithms=NO_RESTART"
 
-    found = measured(configuration(told + ",ignore_subsolvers=core+no_lp,random_branches_ratio=0.5"), WARM_UP, LIMIT_S)
+    found = measured(configuration(text + ",ignore_subsolvers=core+no_lp,random_branches_ratio=0.5"), WARM_UP, LIMIT_S)
 
     assert found.answer is Answer.SOLUTION
     assert all(word in found.detail for word in ("FIXED_SEARCH", "NO_RESTART", '"no_lp"', "0.5", "use_lns: false"))
 
 
-def test_the_table_of_the_linear_solver_is_complete():
+def test_status_table_of_the_linear_solver_is_complete():
     solver = pytest.importorskip("ortools.linear_solver.pywraplp").Solver
     names = ("OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNBOUNDED", "ABNORMAL", "MODEL_INVALID", "NOT_SOLVED")
 
@@ -181,13 +181,14 @@ def test_the_table_of_the_linear_solver_is_complete():
 
 
 @pytest.mark.parametrize("name", ["highspy", "pyscipopt", "z3"])
-def test_the_table_of_a_library_that_lists_its_statuses_is_complete(name: str):
+def test_every_listed_status_is_in_the_table(name: str):
+    """These libraries list their statuses."""
     require(name)
 
     assert alone(name, statuses, name) <= set(load(name).STATUS)
 
 
-def test_the_strategies_of_the_legacy_solver_are_those_that_the_library_has():
+def test_legacy_cp_has_every_strategy_of_the_library():
     solver = pytest.importorskip("ortools.constraint_solver.pywrapcp").Solver
     ranking = {"CHOOSE_MIN_SLACK_RANK_FORWARD", "CHOOSE_RANDOM_RANK_FORWARD"}  # these order intervals, not integers
     var, val = (load("legacy-cp").PARAMETERS[which].choices for which in ("var", "val"))
@@ -198,7 +199,7 @@ def test_the_strategies_of_the_legacy_solver_are_those_that_the_library_has():
     assert set(val) == {n for n in found if n.startswith(("ASSIGN_", "SPLIT_", "INT_VALUE_"))}
 
 
-def test_every_strategy_of_the_legacy_solver_solves_and_refutes():
+def test_every_legacy_strategy_solves_and_refutes():
     solvable, without = (problem_of("sudoku", case.puzzle) for case in (cases("small")[3], cases("small")[-1]))
 
     for chosen in configurations(["legacy-cp:var=*,val=*"]):
@@ -206,7 +207,7 @@ def test_every_strategy_of_the_legacy_solver_solves_and_refutes():
         assert measure(chosen, without, 1, LIMIT_S).answer is Answer.NONE, chosen.text
 
 
-def test_the_random_strategies_of_the_legacy_solver_follow_the_seed():
+def test_random_legacy_strategies_follow_the_seed():
     random = configuration("legacy-cp:var=CHOOSE_RANDOM,val=ASSIGN_RANDOM_VALUE")
 
     counters = [measured(random, ("sudoku", "1..............."), LIMIT_S, seed).counters for seed in (1, 1, 2, 3, 4)]
@@ -216,7 +217,7 @@ def test_the_random_strategies_of_the_legacy_solver_follow_the_seed():
 
 
 @pytest.mark.parametrize("seed", [0, 2**31, 2**63, -1])
-def test_any_seed_will_do(chosen: Configuration, seed: int):
+def test_any_seed_is_accepted(chosen: Configuration, seed: int):
     found = measured(chosen, PUZZLES["plain"], LIMIT_S, seed)
 
     assert found.answer is Answer.SOLUTION or gave_up(chosen, found)
@@ -228,40 +229,40 @@ SIZED = {
 
 
 @pytest.mark.parametrize("which", [*SIZED, "one solution", "in order", "plain"])
-def test_the_size_is_what_the_library_counts_in_the_model(chosen: Configuration, which: str):
+def test_the_size_matches_the_library(chosen: Configuration, which: str):
     problem = (SIZED | PUZZLES)[which]
     if lacks(chosen, problem):
         return
-    told = size(chosen, problem.rules)
+    sizes = size(chosen, problem.rules)
 
     found = counted(chosen, problem)
 
     # None: the library does not count.
-    assert found in (None, (sum(told.variables.values()), sum(told.constraints.values())))
+    assert found in (None, (sum(sizes.variables.values()), sum(sizes.constraints.values())))
 
 
-def test_a_sudoku_has_the_sizes_that_textbooks_give():
+def test_a_sudoku_has_the_textbook_model_sizes():
     rules = problem_of("sudoku", cases("nine")[0].puzzle).rules
     totals = {name: size(configuration(name), rules) for name in ("legacy-cp", "scip", "backtracking")}
 
-    assert {name: sum(told.variables.values()) for name, told in totals.items()} == {
+    assert {name: sum(sizes.variables.values()) for name, sizes in totals.items()} == {
         "legacy-cp": 81,
         "scip": 729,
         "backtracking": 81,
     }
-    assert {name: sum(told.constraints.values()) for name, told in totals.items()} == {
+    assert {name: sum(sizes.constraints.values()) for name, sizes in totals.items()} == {
         "legacy-cp": 27,
         "scip": 324,
         "backtracking": 810,
     }
 
 
-def test_a_version_is_asked_of_the_library(name: str):
+def test_the_version_is_read_from_the_library(name: str):
     assert any(symbol.isdigit() for symbol in alone(name, version, name))
 
 
 @pytest.mark.parametrize("error", [ImportError, OSError])
-def test_a_backend_that_cannot_run_here_has_no_version(monkeypatch, error):
+def test_an_unusable_backend_has_no_version(monkeypatch, error):
     def missing() -> str:
         raise error
 
@@ -294,13 +295,13 @@ print(version({name!r}))
     assert run(script) == "None"
 
 
-def test_an_engine_that_the_library_was_built_without_counts_as_not_installed(monkeypatch):
+def test_a_missing_engine_is_not_installed(monkeypatch):
     monkeypatch.setattr(load("scip"), "version", engine("GUROBI_OF_NOBODY")[0])
 
     assert version("scip") is None
 
 
-def test_an_unknown_backend_is_named_with_those_there_are():
+def test_an_unknown_backend_is_reported_with_known_backends():
     with pytest.raises(ConfigurationError, match=r"'gecko'.*cp-sat.*backtracking"):
         entry("gecko")
 
@@ -322,7 +323,7 @@ def test_another_distribution_adds_a_backend_but_replaces_none(monkeypatch):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_a_backend_loads_no_solver_before_it_is_used(name: str):
+def test_backends_load_no_solver_before_use(name: str):
     script = f"""
 import sys
 from cagematch.workers.backends import load
@@ -336,7 +337,7 @@ print(sorted({{"ortools", "pulp", "numpy", "pysat", "z3", "clingo", "highspy", "
 @pytest.mark.parametrize(
     "order", [("pulp-cbc", "scip", "cp-sat"), ("scip", "cp-sat", "pulp-cbc")], ids=["PuLP first", "OR-Tools first"]
 )
-def test_solvers_work_in_whichever_order_their_libraries_are_imported(order: tuple[str, ...]):
+def test_libraries_can_be_imported_in_any_order(order: tuple[str, ...]):
     script = f"""
 from cagematch.workers.configurations import configuration
 from cagematch.workers.sandbox.solving import measure, problem_of

@@ -1,7 +1,7 @@
-"""Conformance beyond solving: unique, count and repair come to the same with every backend that does them.
+"""Conformance beyond solving: all backends agree on the results of unique, count and repair.
 
-What they should come to is known otherwise: a case says how many solutions it has; of a problem that is no puzzle all
-assignments are tried; and how many givens must change is what leaving out one, two, … of them shows.
+The expected results are computed independently: a case contains its number of solutions, all assignments of a problem
+that is not a puzzle are tried, and the fewest changes are found by removing one, two, … givens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from cases import cases
-from conforming import BEGINNING_ANEW, CASES, EASY, HASTE_S, LIMIT_S, PUZZLES, RAN, gave_up, installed, lacks, pigeons
+from conforming import CASES, EASY, HASTE_S, LIMIT_S, PUZZLES, RAN, RESTARTING, gave_up, installed, lacks, pigeons
 from families import measured
 
 from cagematch.problems.kinds import KINDS
@@ -27,13 +27,11 @@ pytestmark = pytest.mark.conformance
 
 TASK_S = 3.0
 BOUND = 20
-SMALL = (
-    36  # variables: what every backend enumerates and mends; of larger ones there are a few, which may take too long
-)
+SMALL = 36  # variables: every backend must finish at this size; on larger problems it may time out
 FURTHER = (Task.UNIQUE, Task.COUNT, Task.REPAIR)
-# Of every paradigm that counts one after another without beginning anew.
+# Backends of each paradigm that enumerate solutions without restarting.
 COUNTING = ("cp-sat", "legacy-cp", "propagation", "cadical", "glucose", "z3", "clingo", "choco", "pumpkin")
-# Grids whose clues clash in more ways than one; how many must change is found out like that of any case.
+# Grids with several conflicts between clues; their fewest changes are computed as for the cases.
 CLASHING = (
     ("sudoku", "X:J:.4....4.5.......2.12................AABBBBCAAABBCADDDDCEEDDFCEEFFFCCEEFF"),
     ("futoshiki", "2..^1....^.......>.<.3.1...>..6.v.^.5...>..."),
@@ -43,14 +41,14 @@ CLASHING = (
 
 
 def _chosen_cases() -> Iterator[tuple[str, str, int, str]]:
-    """Of each kind a case of each size and number of solutions; then the grids whose clues clash."""
+    """Yield a case of each kind, size and number of solutions; then the grids with conflicting clues."""
     seen = set()
     for kind, case in CASES:
         variables = len(problem_of(kind, case.puzzle).rules.domains)
-        looks = (kind, variables, min(case.count, BOUND + 1))
+        features = (kind, variables, min(case.count, BOUND + 1))
         easy = variables <= SMALL or (case.name.startswith("nine") and case.count < 3)
-        if easy and looks not in seen:
-            seen.add(looks)
+        if easy and features not in seen:
+            seen.add(features)
             yield kind, case.puzzle, case.count, case.name
     for at, (kind, text) in enumerate(CLASHING):
         yield kind, text, 0, f"clashing:{at}"
@@ -61,7 +59,7 @@ TASKED = list(_chosen_cases())
 
 @cache
 def fewest(kind: str, text: str) -> int | None:
-    """How many givens must change: as many as have to be left out before plain propagation finds a solution."""
+    """Return the fewest givens to change: the number to remove until propagation finds a solution."""
     return _fewest(KINDS[kind].problem(text))
 
 
@@ -78,17 +76,17 @@ def _fewest(problem: Problem) -> int | None:
 
 
 def every(problem: Problem) -> list[tuple[int, ...]]:
-    """All solutions, by trying all assignments."""
+    """Return all solutions, by trying all assignments."""
     return [assignment for assignment in product(*problem.values) if problem.is_solution(assignment)]
 
 
 def outcome(problem: Problem, asked: Asked, found: Measured) -> Outcome:
-    """What would be stored: solutions verified, and different from each other."""
+    """Return the outcome to store: solutions verified, and different from each other."""
     against = Problem(problem.rules) if asked.task is Task.REPAIR else problem
     solutions = [tuple(one) for one in (found.assignment, *found.more) if one is not None]
     holds = all(map(against.is_solution, solutions)) and len(set(solutions)) == len(solutions) if solutions else None
-    mended = asked.task is Task.REPAIR and solutions
-    changes = sum(solutions[0][variable] != value for variable, value in problem.givens) if mended else None
+    repaired = asked.task is Task.REPAIR and solutions
+    changes = sum(solutions[0][variable] != value for variable, value in problem.givens) if repaired else None
     return Outcome(asked.task, found.answer, found.stop, holds, found.count, found.complete, changes)
 
 
@@ -103,25 +101,25 @@ def expected(task: Task, count: int, least: int | None) -> Status:
 
 
 def check(problem: Problem, asked: Asked, found: Measured, count: int, least: int | None) -> None:
-    told, known = outcome(problem, asked, found), Known(count, least)
+    result, known = outcome(problem, asked, found), Known(count, least)
     assert found.detail == ""
-    assert status_of(told, verdict(told, known)) is expected(asked.task, count, least)
+    assert status_of(result, verdict(result, known)) is expected(asked.task, count, least)
     if asked.task is Task.REPAIR:
-        assert told.changes == least
+        assert result.changes == least
     else:
-        assert told.count == min(count, 2 if asked.task is Task.UNIQUE else asked.bound)
+        assert result.count == min(count, 2 if asked.task is Task.UNIQUE else asked.bound)
 
 
 def further(chosen: Configuration, problem: Problem) -> list[Task]:
-    """What the backend says that it does besides solving, where it handles the problem at all."""
+    """Return the backend's tasks besides solving; none if it does not handle the problem."""
     return [] if lacks(chosen, problem) else [task for task in FURTHER if task in load(chosen.backend).TASKS]
 
 
 @pytest.mark.parametrize(("kind", "text", "count", "name"), TASKED, ids=[f"{kind}-{name}" for kind, *_, name in TASKED])
-def test_every_task_comes_to_what_the_case_says(chosen: Configuration, kind: str, text: str, count: int, name: str):
+def test_every_task_agrees_with_the_case(chosen: Configuration, kind: str, text: str, count: int, name: str):
     problem = problem_of(kind, text)
     slow = not name.startswith(EASY.get(chosen.backend, name))
-    sure = len(problem.rules.domains) <= SMALL and chosen.backend not in BEGINNING_ANEW
+    sure = len(problem.rules.domains) <= SMALL and chosen.backend not in RESTARTING
     limit_s = HASTE_S if slow else LIMIT_S if sure else TASK_S
 
     for asked in (Asked(task, BOUND) for task in further(chosen, problem)):
@@ -134,7 +132,7 @@ def test_every_task_comes_to_what_the_case_says(chosen: Configuration, kind: str
 
 
 @pytest.mark.parametrize("which", PUZZLES)
-def test_every_task_comes_to_what_trying_everything_says(chosen: Configuration, which: str):
+def test_every_task_agrees_with_exhaustive_search(chosen: Configuration, which: str):
     problem = PUZZLES[which]
     changed = [
         sum(one[variable] != value for variable, value in problem.givens) for one in every(Problem(problem.rules))
@@ -148,7 +146,7 @@ def test_every_task_comes_to_what_trying_everything_says(chosen: Configuration, 
             check(problem, asked, found, len(every(problem)), min(changed, default=None))
 
 
-def test_a_count_that_meets_its_bound_is_that_count(chosen: Configuration):
+def test_a_count_may_equal_its_bound(chosen: Configuration):
     problem = problem_of("latin", "." * 9)
     if Task.COUNT in further(chosen, problem):
         found = measured(chosen, problem, LIMIT_S, asked=Asked(Task.COUNT, 12))
@@ -160,18 +158,19 @@ def test_a_count_that_meets_its_bound_is_that_count(chosen: Configuration):
         )
 
 
-def test_an_enumeration_keeps_a_short_limit_and_claims_no_end(chosen: Configuration):
+def test_a_timed_out_enumeration_is_incomplete(chosen: Configuration):
+    """An enumeration respects a short limit and does not claim completeness."""
     problem = problem_of("sudoku", "." * 81)
     if Task.COUNT in further(chosen, problem):
         found = measured(chosen, problem, 0.3, asked=Asked(Task.COUNT, 10**9))
 
-        told = outcome(problem, Asked(Task.COUNT, 10**9), found)
+        result = outcome(problem, Asked(Task.COUNT, 10**9), found)
         assert found.wall_s < 0.3 + 1.0
         assert (found.stop, found.complete) == (Stop.TIMEOUT, False)
-        assert told.holds is not False
+        assert result.holds is not False
 
 
-def test_a_repair_keeps_a_short_limit(chosen: Configuration):
+def test_a_repair_respects_a_short_limit(chosen: Configuration):
     crowd = pigeons(12)
     problem = Problem(crowd.rules, tuple((pigeon, 0) for pigeon in range(12)))
     if Task.REPAIR in further(chosen, problem):
@@ -185,7 +184,7 @@ def test_a_repair_keeps_a_short_limit(chosen: Configuration):
         )
 
 
-def test_one_task_leaves_nothing_behind_for_the_next(chosen: Configuration):
+def test_a_task_does_not_affect_the_next(chosen: Configuration):
     problem = problem_of("sudoku", cases("small")[0].puzzle)
     if Task.COUNT in further(chosen, problem):
         asked = [Asked(Task.COUNT), Asked(Task.SOLVE), Asked(Task.COUNT), Asked(Task.UNIQUE)]
@@ -195,17 +194,19 @@ def test_one_task_leaves_nothing_behind_for_the_next(chosen: Configuration):
         assert any(gave_up(chosen, one) for one in found) or [one.count for one in found] == [1, None, 1, 1]
 
 
-def test_eight_queens_stand_in_ninety_two_ways_whoever_counts():
+def test_every_backend_counts_92_solutions_of_eight_queens():
+    """At least five backends that count are installed."""
     text = KINDS["queens"].parse("8")
     counting = [configuration(name) for name in COUNTING if installed(name)]
 
     found = [measured(one, ("queens", text), LIMIT_S, asked=Asked(Task.COUNT, 1_000)) for one in counting]
 
     assert len(found) >= 5
-    assert [(told.count, told.complete) for told in found] == [(92, True)] * len(found)
+    assert [(one.count, one.complete) for one in found] == [(92, True)] * len(found)
 
 
-def test_a_sudoku_x_with_one_solution_has_several_without_its_diagonals():
+def test_removing_the_diagonals_adds_solutions():
+    """A Sudoku X with one solution has several without its diagonals."""
     lines = (Path(__file__).resolve().parents[4] / "puzzles" / "sudoku-x.txt").read_text().splitlines()
     text = next(line for line in lines if line.startswith("X:"))
     chosen = configuration("cp-sat:workers=1")

@@ -1,4 +1,4 @@
-"""The example of a backend in a distribution of its own: found by its entry point, and used as any other."""
+"""The example backend in its own distribution: found by its entry point, and used like any other."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print(json.dumps({
 
 @pytest.fixture
 def installed(tmp_path: Path) -> dict[str, str]:
-    """An environment in which the distribution is installed: its module, and what its pyproject.toml says of it."""
+    """Return an environment with the distribution installed: its module, and metadata from its pyproject.toml."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     about = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     about.mkdir()
@@ -51,7 +51,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
 
 
-def test_a_backend_of_another_distribution_is_used_as_any_other(installed: dict[str, str]):
+def test_a_backend_of_another_distribution_can_be_used(installed: dict[str, str]):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=installed, cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -70,7 +70,7 @@ def test_a_backend_of_another_distribution_is_used_as_any_other(installed: dict[
     }
 
 
-def test_the_entry_point_names_the_group_and_the_module_that_there_is():
+def test_the_entry_point_names_an_existing_module():
     points = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
 
     assert set(points) == {"cagematch.backends"}

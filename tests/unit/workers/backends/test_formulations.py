@@ -1,4 +1,4 @@
-"""The table of formulations: what its figures are of, and what it says of runs that were stopped."""
+"""The table of formulations: its figures, and its ratios for runs that were stopped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def spent(cpu_s: float, stop: Stop = Stop.FINISHED) -> Spent:
     return found
 
 
-def test_every_backend_that_can_tell_cages_either_way_is_in_it():
-    told = {one.settings["cages"] for one in configurations(list(words())) if one.backend == "bop"}
+def test_every_backend_with_both_formulations_is_listed():
+    formulations = {one.settings["cages"] for one in configurations(list(words())) if one.backend == "bop"}
 
-    assert told == {"sum", "sets"}
+    assert formulations == {"sum", "sets"}
     assert {"cp-sat", "legacy-cp", "scip", "pulp-cbc", "glop"} <= {one.backend for one in configurations(list(words()))}
 
 
@@ -31,7 +31,7 @@ def test_every_backend_that_can_tell_cages_either_way_is_in_it():
         (spent(6.0, Stop.TIMEOUT), spent(2.0, Stop.TIMEOUT), ""),
     ],
 )
-def test_of_what_was_stopped_the_ratio_is_a_bound(plain: Spent, sets: Spent, ratio: str):
+def test_the_ratio_of_stopped_runs_is_a_bound(plain: Spent, sets: Spent, ratio: str):
     found = {(text, kind): one for kind in KINDS for text, one in (("bop", plain), ("bop:cages=sets", sets))}
 
     *_, row = lines(["bop:cages=*"], found)
@@ -39,7 +39,7 @@ def test_of_what_was_stopped_the_ratio_is_a_bound(plain: Spent, sets: Spent, rat
     assert row == f"| `bop` | {' | '.join([str(plain), str(sets), ratio] * 2)} |"
 
 
-def test_it_is_measured_by_a_batch_of_the_command():
+def test_the_table_is_measured_by_a_batch():
     found = measured(["bop:cages=*"], 1, 30)
 
     assert {(text, kind) for text, kind in found} == {(t, k) for t in ("bop", "bop:cages=sets") for k in KINDS}

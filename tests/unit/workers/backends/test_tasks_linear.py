@@ -21,7 +21,7 @@ from cagematch.workers.sandbox.solving import Measured, measure, problem_of, siz
 
 pytestmark = pytest.mark.conformance
 
-# Those of a family after one another: its process lives on until the next family's turn.
+# Ordered by family: the process of a family runs until the next family starts.
 MIP = (
     *("scip", "cbc", "highs", "bop", "sat-mip"),
     "pulp-cbc",
@@ -31,18 +31,18 @@ MIP = (
 LIMIT_S = 60.0
 COUNT, UNIQUE, REPAIR = Asked(Task.COUNT, 1_000), Asked(Task.UNIQUE), Asked(Task.REPAIR)
 
-NINE = "..3.2.6..........1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."  # solutions, so many
+NINE = "..3.2.6..........1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."  # nine solutions
 ONE = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
 NONE = "12........3...4."  # no value is left for the third cell: 1 and 2 are in its row, 3 and 4 in its column
-# Random clues, many of which clash, and how many must change: 3 independent families of solvers say so.
+# Random clues with many conflicts, and their fewest changes, as found by three independent families of solvers.
 CLASHES = {
     "111111111" + "." * 72: 8,
     "..2.54..7..............3139.................5...........6......9..........1.214..": 2,
     "98.1...8....3....11.7.......3.7.......6.....6....52...2.5..1....4.294.51.6.......": 4,
 }
 LARGE = "".join(Random(2).choices("123456789ABCDEFG" + "." * 16, k=16**2))
-LEAST = 44  # say BOP and CP-SAT, which take some seconds
-# Three different ones of 1 to 5 that add up to 6 are 1, 2 and 3: six ways.
+LEAST = 44  # as found by BOP and CP-SAT within some seconds
+# Three different values from 1 to 5 with the sum 6 are 1, 2 and 3, in six orders.
 CAGE = Rules(((1, 2, 3, 4, 5),) * 3, (Sum((0, 1, 2), 6, "cage"), AllDifferent((0, 1, 2), "cage")))
 
 
@@ -56,7 +56,7 @@ def chosen(request: pytest.FixtureRequest) -> Configuration:
 
 @pytest.fixture(params=["sum", "sets"], scope="module")
 def caged(request: pytest.FixtureRequest, chosen: Configuration) -> Configuration:
-    """A configuration with its cages told either way."""
+    """A configuration with each formulation of cages."""
     return configuration(f"{chosen.backend}:cages={request.param}")
 
 
@@ -72,14 +72,14 @@ def installed(name: str) -> bool:
 
 
 def different(problem: Problem, found: Measured) -> int:
-    """How many different solutions are among those that were found, all of which must be solutions."""
-    told = [found.assignment, *found.more] if found.assignment else []
-    assert all(map(problem.is_solution, told))
-    return len(set(map(tuple, told)))
+    """Return the number of different solutions found; all must be solutions."""
+    assignments = [found.assignment, *found.more] if found.assignment else []
+    assert all(map(problem.is_solution, assignments))
+    return len(set(map(tuple, assignments)))
 
 
 def changes(problem: Problem, found: Measured) -> int:
-    """How many clues a repair changed, which must be a solution of the rules."""
+    """Return the number of clues that a repair changed; it must be a solution of the rules."""
     assert Problem(problem.rules).is_solution(found.assignment)
     return changed(problem, found.assignment)
 
@@ -96,7 +96,7 @@ def test_queens_are_counted(chosen: Configuration):
 
 
 @pytest.mark.parametrize("name", ["bop", "sat-mip"])
-def test_the_quick_ones_count_queens_on_a_chessboard(name: str):
+def test_fast_backends_count_eight_queens(name: str):
     found = measured(configuration(name), ("queens", "8"), LIMIT_S, asked=COUNT)
 
     assert (found.stop, found.count, found.complete) == (Stop.FINISHED, 92, True)
@@ -111,7 +111,7 @@ def test_the_solutions_of_a_sudoku_are_counted(chosen: Configuration):
 
 
 @pytest.mark.parametrize(("text", "count", "complete"), [(ONE, 1, True), (NINE, 2, False), (NONE, 0, True)])
-def test_one_solution_several_and_none_are_told_apart(chosen: Configuration, text: str, count: int, complete: bool):
+def test_one_several_and_no_solutions_are_distinguished(chosen: Configuration, text: str, count: int, complete: bool):
     found = measured(chosen, ("sudoku", text), LIMIT_S, asked=UNIQUE)
 
     assert (found.stop, found.count, found.complete) == (Stop.FINISHED, count, complete)
@@ -125,7 +125,7 @@ def test_a_count_stops_at_its_bound(chosen: Configuration):
     assert (found.stop, found.count, found.complete) == (Stop.FINISHED, 5, False)
 
 
-def test_what_was_cut_off_is_there_again_for_the_next(caged: Configuration):
+def test_excluded_solutions_return_in_the_next_run(caged: Configuration):
     found = [measured(caged, Problem(CAGE), LIMIT_S, asked=COUNT) for _ in range(2)]
 
     assert [(one.count, one.complete) for one in found] == [(6, True)] * 2
@@ -133,7 +133,7 @@ def test_what_was_cut_off_is_there_again_for_the_next(caged: Configuration):
 
 
 @pytest.mark.parametrize("text", CLASHES)
-def test_no_fewer_changes_than_a_repair_makes_would_do(chosen: Configuration, text: str):
+def test_a_repair_makes_the_fewest_changes(chosen: Configuration, text: str):
     found = measured(chosen, ("sudoku", text), LIMIT_S, asked=REPAIR)
 
     assert (found.answer, found.stop, found.complete) == (Answer.SOLUTION, Stop.FINISHED, True)
@@ -153,13 +153,13 @@ def test_a_repair_is_the_nearest_of_all_grids(chosen: Configuration, seed: int):
 
 @cache
 def small_grids() -> list[list[int]]:
-    """All 288 grids of 4 × 4, by a backend that tries them out."""
+    """Return all 288 grids of 4 × 4, as enumerated by propagation."""
     found = measure(configuration("propagation"), problem_of("sudoku", "." * 16), 1, LIMIT_S, COUNT)
     assert found.count == 288
     return [found.assignment, *found.more]
 
 
-def test_a_repair_keeps_to_the_cages(caged: Configuration):
+def test_a_repair_obeys_the_cages(caged: Configuration):
     problem = Problem(CAGE, ((0, 5), (1, 1)))
 
     found = measured(caged, problem, LIMIT_S, asked=REPAIR)
@@ -168,20 +168,20 @@ def test_a_repair_keeps_to_the_cages(caged: Configuration):
     assert changes(problem, found) == 1
 
 
-def test_what_needs_no_repair_is_left_as_it_is(chosen: Configuration):
+def test_a_solvable_puzzle_is_not_changed(chosen: Configuration):
     found = measured(chosen, ("sudoku", ONE), LIMIT_S, asked=REPAIR)
 
     assert found.complete
     assert changes(problem_of("sudoku", ONE), found) == 0
 
 
-def test_rules_that_nothing_obeys_cannot_be_mended(chosen: Configuration):
+def test_unsatisfiable_rules_cannot_be_repaired(chosen: Configuration):
     found = measured(chosen, ("queens", "3"), LIMIT_S, asked=REPAIR)
 
     assert (found.answer, found.stop) == (Answer.NONE, Stop.FINISHED)
 
 
-def test_a_repair_leaves_nothing_behind_for_the_next(chosen: Configuration):
+def test_a_repair_does_not_affect_the_next_run(chosen: Configuration):
     text = next(iter(CLASHES))
     measured(chosen, ("sudoku", text), LIMIT_S, asked=REPAIR)
 
@@ -190,7 +190,7 @@ def test_a_repair_leaves_nothing_behind_for_the_next(chosen: Configuration):
 
 
 @pytest.mark.parametrize("limit_s", [0.02, 0.3, 1.0])
-def test_out_of_time_a_count_never_says_that_those_were_all(chosen: Configuration, limit_s: float):
+def test_a_timed_out_count_is_incomplete(chosen: Configuration, limit_s: float):
     found = measured(chosen, ("sudoku", "." * 81), limit_s, asked=Asked(Task.COUNT, 10**9))
 
     assert (found.stop, found.complete or False) == (Stop.TIMEOUT, False)
@@ -198,24 +198,25 @@ def test_out_of_time_a_count_never_says_that_those_were_all(chosen: Configuratio
 
 
 @pytest.mark.parametrize("limit_s", [0.3, pytest.param(2.0, marks=pytest.mark.slow)])
-def test_out_of_time_a_repair_never_says_that_it_is_the_least(chosen: Configuration, limit_s: float):
+def test_only_a_minimal_repair_is_complete(chosen: Configuration, limit_s: float):
+    """A repair that timed out may have more changes than necessary."""
     found = measured(chosen, ("sudoku", LARGE), limit_s, asked=REPAIR)
 
     assert found.stop is Stop.TIMEOUT or found.complete
     if found.answer is not Answer.UNKNOWN:
-        made = changes(problem_of("sudoku", LARGE), found)
-        assert made == LEAST if found.complete else made >= LEAST
+        number = changes(problem_of("sudoku", LARGE), found)
+        assert number == LEAST if found.complete else number >= LEAST
 
 
-def test_the_size_of_cages_is_what_the_library_counts(caged: Configuration):
-    told = size(caged, CAGE)
+def test_cage_sizes_match_the_library(caged: Configuration):
+    expected = size(caged, CAGE)
 
-    assert (sum(told.variables.values()), sum(told.constraints.values())) == counted(caged, Problem(CAGE))
+    assert (sum(expected.variables.values()), sum(expected.constraints.values())) == counted(caged, Problem(CAGE))
 
 
 @pytest.mark.parametrize("name", ["clp", "glop", "pdlp"])
 @pytest.mark.parametrize("asked", [UNIQUE, COUNT, REPAIR], ids=lambda asked: asked.task)
-def test_a_relaxation_does_no_more_than_solve(name: str, asked: Asked):
+def test_a_relaxation_supports_only_solving(name: str, asked: Asked):
     found = measured(configuration(name), ("sudoku", ONE), LIMIT_S, asked=asked)
 
     assert found.stop is Stop.UNSUPPORTED
@@ -245,21 +246,21 @@ def test_an_enumeration_is_complete_when_nothing_is_left():
 
 
 @pytest.mark.parametrize("end", ["late", "never heard of"])
-def test_an_enumeration_that_ends_otherwise_says_how(end: str):
+def test_an_incomplete_enumeration_returns_its_status(end: str):
     found, taken = enumerated(["yes", end])
 
     assert (found.native, found.complete, len(taken)) == (end, False, 1)
 
 
-def test_an_enumeration_goes_on_as_long_as_more_are_wanted():
+def test_an_enumeration_stops_at_its_bound():
     found, taken = enumerated(["yes"] * 5, bound=2)
 
     assert (found.native, found.complete, len(taken)) == ("yes", False, 2)
 
 
 @pytest.mark.parametrize("name", ["cbc", "pulp-cbc"])
-def test_a_limit_is_no_proof_that_nothing_is_left(name: str):
-    """CBC that was stopped early called an empty grid infeasible, at 8 ms, and at 15 to 40 ms by way of PuLP."""
+def test_a_limit_is_not_a_refutation(name: str):
+    """When stopped, CBC reported an empty grid as infeasible: after 8 ms, and after 15 to 40 ms through PuLP."""
     for limit_ms in range(4, 44, 2):
         found = measured(configuration(name), ("sudoku", "." * 81), limit_ms / 1000)
 
@@ -267,13 +268,13 @@ def test_a_limit_is_no_proof_that_nothing_is_left(name: str):
 
 
 @pytest.mark.parametrize(("limit_s", "native"), [(LIMIT_S, "no"), (0.0, "late")])
-def test_a_refutation_that_comes_late_is_none(limit_s: float, native: str):
+def test_a_late_refutation_is_a_timeout(limit_s: float, native: str):
     search = in_time(lambda *_: Found("no", None, {"nodes": 10}), STATUSES, "late")
 
     assert search(None, limit_s) == Found(native, None, {"nodes": 10})
 
 
-def test_an_enumeration_with_no_time_left_solves_no_more():
+def test_an_expired_enumeration_starts_no_search():
     found, taken = enumerated(["yes"], limit_s=0.0)
 
     assert (found.native, found.complete, taken) == ("late", False, [])

@@ -1,4 +1,4 @@
-"""Workers, keepers and sandboxes that are killed, stopped or sent away from outside."""
+"""Workers, keepers and sandboxes that another process kills or stops."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ LONG = BatchLimits(30.0, 2000)
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[KeeperClient]:
-    with keeper_client(tmp_path) as made:
-        yield made
+    with keeper_client(tmp_path) as client:
+        yield client
 
 
 def sandbox(keeper: KeeperClient) -> int:
-    """The one sandbox, once it is at a run."""
+    """Wait for the sandbox and return its PID."""
     until(lambda: named("cagematch.workers.sandbox"))
     (pid,) = named("cagematch.workers.sandbox")
     return pid
 
 
-def test_a_worker_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_killed_worker_leaves_no_processes_or_files(tmp_path: Path) -> None:
     for configuration in ("hostile:do=daemon-and-hang", "hostile:do=bomb", "hostile:do=spin-in-c"):
         worker = Worker(tmp_path, 1, "hostile", configuration)
         worker.line()
@@ -61,7 +61,7 @@ def test_a_worker_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
         assert list(Path("/sys/fs/cgroup").glob(f"**/cagematch-*.{worker.keeper}.*")) == []
 
 
-def test_a_worker_that_is_killed_takes_the_program_that_pulp_started_with_it(tmp_path: Path) -> None:
+def test_killing_a_worker_ends_the_program_of_pulp(tmp_path: Path) -> None:
     worker = Worker(tmp_path, 1, *["pulp-cbc"] * 400)
     worker.line()
     worker.line()
@@ -76,7 +76,7 @@ def test_limits_hold_while_the_worker_is_stopped(tmp_path: Path) -> None:
     worker.line()
     worker.process.send_signal(signal.SIGSTOP)
     try:
-        until(lambda: len(worker.left()) == 4, 20.0)  # the eater was killed, the second one has forked
+        until(lambda: len(worker.left()) == 4, 20.0)  # the first run was killed, the second has forked
     finally:
         worker.process.send_signal(signal.SIGCONT)
 
@@ -85,7 +85,8 @@ def test_limits_hold_while_the_worker_is_stopped(tmp_path: Path) -> None:
     until(lambda: not worker.left())
 
 
-def test_a_worker_that_is_killed_while_it_waits_for_a_core_is_let_go_at_once(tmp_path: Path) -> None:
+def test_a_killed_claimant_ends_at_once(tmp_path: Path) -> None:
+    """The processes of a worker that is killed while it waits for a core end within seconds."""
     first = Worker(tmp_path, 99, "hostile:do=sleep")
     first.line()
     waiting = [Worker(tmp_path, 1) for _ in range(3)]  # one in the turnstile, two before it
@@ -101,7 +102,7 @@ def test_a_worker_that_is_killed_while_it_waits_for_a_core_is_let_go_at_once(tmp
     until(lambda: not first.left())
 
 
-def test_a_sandbox_that_is_killed_or_stopped_from_outside_is_replaced_and_its_run_repeated(
+def test_a_killed_or_stopped_sandbox_is_replaced(
     keeper: KeeperClient,
 ) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
@@ -118,14 +119,14 @@ def test_a_sandbox_that_is_killed_or_stopped_from_outside_is_replaced_and_its_ru
         assert first not in named("cagematch.workers.sandbox")
 
 
-def test_an_idle_sandbox_that_is_killed_is_replaced_without_a_word(keeper: KeeperClient) -> None:
+def test_a_killed_idle_sandbox_is_replaced(keeper: KeeperClient) -> None:
     assert solves(keeper)
     os.kill(sandbox(keeper), signal.SIGKILL)
 
     assert solves(keeper)
 
 
-def test_a_run_in_a_sandbox_that_is_killed_three_times_is_an_error(keeper: KeeperClient) -> None:
+def test_three_killed_sandboxes_make_a_run_an_error(keeper: KeeperClient) -> None:
     jobs = [job("hostile:do=fork-and-hang"), job("hostile")]
     submit(keeper, jobs, LONG)
 
@@ -141,7 +142,8 @@ def test_a_run_in_a_sandbox_that_is_killed_three_times_is_an_error(keeper: Keepe
     assert second.stop == "finished"
 
 
-def test_a_keeper_that_is_killed_takes_all_with_it_and_its_cage_says_so(tmp_path: Path) -> None:
+def test_a_killed_keeper_ends_all_its_processes(tmp_path: Path) -> None:
+    """Its client raises SandboxError."""
     with keeper_client(tmp_path) as keeper:
         assert solves(keeper)
         jobs = [job("hostile:do=daemon-and-hang")]
@@ -156,7 +158,8 @@ def test_a_keeper_that_is_killed_takes_all_with_it_and_its_cage_says_so(tmp_path
             submit(keeper, jobs, LONG)
 
 
-def test_abort_ends_the_run_under_way_and_the_keeper_goes_on(keeper: KeeperClient) -> None:
+def test_abort_ends_the_in_flight_run(keeper: KeeperClient) -> None:
+    """The keeper accepts further runs."""
     assert solves(keeper)
     submit(keeper, [job("hostile:do=fork-and-hang"), job("hostile")], LONG)
     until(lambda: len(named("cagematch.workers.sandbox")) == 2)
@@ -183,9 +186,7 @@ def test_kill_from_another_thread_ends_a_wait(tmp_path: Path) -> None:
         keeper.kill()
 
 
-def test_a_sandbox_that_does_not_start_is_an_error_that_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sandbox_start_failure_names_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (WORKERS / "sandbox/__main__.py").read_text()
     copy = changed(tmp_path, "sandbox/__main__.py", "import no_such_module\n" + text)
     monkeypatch.setattr("hostile.keepers.ROOT", copy)
@@ -196,17 +197,15 @@ def test_a_sandbox_that_does_not_start_is_an_error_that_says_why(
     assert "SyntaxError" in answer.detail
 
 
-def test_locks_that_cannot_be_made_are_an_error_that_names_the_cure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_lock_folder_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "locks").write_text("a file where the folder should be")
 
     with keeper_client(tmp_path) as keeper, pytest.raises(SandboxError, match="set CAGEMATCH_LOCKS"):
         keeper.lease(1)
 
 
-def test_a_sandbox_that_idled_for_long_is_given_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait for a run's beginning counts from when it was sent, not from the last answer."""
+def test_an_idle_sandbox_has_the_full_start_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timeout for the start of a run counts from its request, not from the last answer."""
     text = (WORKERS / "keeper/supervision.py").read_text()
     assert "\nSTART_S = 60.0" in text
     sooner = text.replace("\nSTART_S = 60.0", "\nSTART_S = 3.0")
@@ -220,7 +219,7 @@ def test_a_sandbox_that_idled_for_long_is_given_its_time(tmp_path: Path, monkeyp
         assert sandbox(keeper) == first
 
 
-def test_a_solve_keeps_to_the_cores_that_were_leased(tmp_path: Path) -> None:
+def test_a_solve_is_pinned_to_its_leased_cores(tmp_path: Path) -> None:
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
         pytest.skip("one core only")
@@ -237,7 +236,7 @@ def test_a_solve_keeps_to_the_cores_that_were_leased(tmp_path: Path) -> None:
         until(lambda: not worker.left())  # noqa: B023
 
 
-def test_answers_are_the_run_s_own_after_a_change_of_the_lease(keeper: KeeperClient) -> None:
+def test_answers_are_correct_after_lease_changes(keeper: KeeperClient) -> None:
     for threads in (1, 99, 1):
         assert keeper.lease(threads)
         (answer,) = run(keeper, "hostile", limits=PATIENT)

@@ -1,4 +1,4 @@
-"""Backends that misbehave: each run ends in time with the right stop, and the next one is none the worse for it."""
+"""Backends that misbehave: each run ends in time with the right stop, and the next run is unaffected."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from cagematch.workers.messages.protocol import BatchLimits
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[KeeperClient]:
-    with keeper_client(tmp_path) as made:
-        yield made
+    with keeper_client(tmp_path) as client:
+        yield client
 
 
 def only_sandboxes_are_left() -> bool:
@@ -72,9 +72,8 @@ GARBAGE = [
 
 
 @pytest.mark.parametrize("deed", OVERRUN)
-def test_a_run_that_ignores_its_limit_is_a_timeout_and_over_soon_after_the_grace(
-    keeper: KeeperClient, deed: str
-) -> None:
+def test_a_run_over_its_limit_is_a_timeout(keeper: KeeperClient, deed: str) -> None:
+    """A run that ignores its limit ends soon after the grace period."""
     assert solves(keeper)
 
     started = time.monotonic()
@@ -89,9 +88,7 @@ def test_a_run_that_ignores_its_limit_is_a_timeout_and_over_soon_after_the_grace
 
 
 @pytest.mark.parametrize(("deed", "words", "signal"), DEATHS)
-def test_a_solver_that_dies_has_crashed_and_its_last_words_are_kept(
-    keeper: KeeperClient, deed: str, words: str, signal: int
-) -> None:
+def test_a_crash_is_reported_with_the_last_output(keeper: KeeperClient, deed: str, words: str, signal: int) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
     assert (answer.stop, answer.signal) == ("crashed", signal)
@@ -101,7 +98,7 @@ def test_a_solver_that_dies_has_crashed_and_its_last_words_are_kept(
 
 
 @pytest.mark.parametrize("deed", ["kill-itself", "stop-itself", "write-answers", "forge-answer"])
-def test_a_run_that_is_disturbed_every_time_becomes_an_error(keeper: KeeperClient, deed: str) -> None:
+def test_a_repeatedly_interrupted_run_is_an_error(keeper: KeeperClient, deed: str) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
     assert answer.stop == "error"
@@ -121,9 +118,8 @@ def test_memory_over_the_limit_ends_the_run(keeper: KeeperClient, deed: str) -> 
 
 
 @pytest.mark.parametrize("deed", ["eat", "eat-below"])
-def test_the_keeper_s_looks_alone_hold_the_memory_where_no_cgroup_may_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
-) -> None:
+def test_sampling_limits_memory_without_a_cgroup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str) -> None:
+    """The keeper enforces the limit where it cannot create a cgroup."""
     text = (WORKERS / "machine/cgroups.py").read_text()
     assert '"/sys/fs/cgroup"' in text
     copy = changed(tmp_path, "machine/cgroups.py", text.replace('"/sys/fs/cgroup"', '"/nowhere"'))
@@ -137,14 +133,15 @@ def test_the_keeper_s_looks_alone_hold_the_memory_where_no_cgroup_may_be_made(
         assert only_sandboxes_are_left()
 
 
-def test_memory_that_was_over_the_limit_for_an_instant_counts(keeper: KeeperClient) -> None:
+def test_a_short_memory_peak_is_a_memout(keeper: KeeperClient) -> None:
     answers = run(keeper, "hostile:do=peak", "hostile:do=peak", limits=BatchLimits(20.0, 150))
 
     assert [answer.stop for answer in answers] == ["memout", "memout"]
 
 
 @pytest.mark.parametrize("deed", ["fork", "daemon", "return-twice"])
-def test_what_a_run_leaves_running_is_ended_though_its_answer_counts(keeper: KeeperClient, deed: str) -> None:
+def test_leftover_processes_are_killed_after_an_answer(keeper: KeeperClient, deed: str) -> None:
+    """The answer of the run is kept."""
     answers = run(keeper, *[f"hostile:do={deed}"] * 5, limits=BatchLimits(20.0, 2000))
 
     assert {answer.stop for answer in answers} == {"finished"}
@@ -153,9 +150,7 @@ def test_what_a_run_leaves_running_is_ended_though_its_answer_counts(keeper: Kee
 
 
 @pytest.mark.parametrize(("deed", "words"), GARBAGE)
-def test_an_answer_that_breaks_the_contract_is_an_error_that_says_how(
-    keeper: KeeperClient, deed: str, words: str
-) -> None:
+def test_an_invalid_answer_is_an_error_with_detail(keeper: KeeperClient, deed: str, words: str) -> None:
     (answer,) = run(keeper, f"hostile:do={deed}")
 
     assert (answer.answer, answer.stop, answer.assignment) == ("unknown", "error", None)
@@ -164,22 +159,21 @@ def test_an_answer_that_breaks_the_contract_is_an_error_that_says_how(
     assert solves(keeper)
 
 
-def test_a_wrong_solution_comes_through_as_it_is(keeper: KeeperClient) -> None:
+def test_a_wrong_solution_is_passed_on_unchanged(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile:do=wrong")
 
     assert (answer.answer, answer.stop) == ("solution", "finished")
     assert not puzzle().is_solution(answer.assignment)
 
 
-def test_a_solver_that_chatters_is_not_held_up(keeper: KeeperClient) -> None:
+def test_much_output_does_not_block_a_solver(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile:do=chatter", limits=BatchLimits(20.0, 2000))
 
     assert answer.stop == "finished"
 
 
-def test_a_warm_up_that_hangs_is_given_up_and_the_runs_go_on_cold(
-    keeper: KeeperClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_continue_after_a_failed_warm_up(keeper: KeeperClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warm-up that crashes or hangs is abandoned, and the runs start without it."""
     answers = run(keeper, *["hostile:do=segfault,when=always"] * 2, *["hostile:do=sleep,when=always"] * 2)
 
     assert [answer.stop for answer in answers] == ["crashed", "crashed", "timeout", "timeout"]
@@ -187,7 +181,7 @@ def test_a_warm_up_that_hangs_is_given_up_and_the_runs_go_on_cold(
     assert solves(keeper)
 
 
-def test_a_backend_whose_module_is_missing_is_an_error_that_says_so(keeper: KeeperClient) -> None:
+def test_a_missing_backend_module_is_an_error(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile-broken")
 
     assert answer.stop == "error"
@@ -195,7 +189,8 @@ def test_a_backend_whose_module_is_missing_is_an_error_that_says_so(keeper: Keep
     assert solves(keeper)
 
 
-def test_pipelined_runs_are_answered_once_and_in_order_whatever_happens_among_them(keeper: KeeperClient) -> None:
+def test_pipelined_runs_are_answered_once_in_order(keeper: KeeperClient) -> None:
+    """Crashes, timeouts and errors of some runs do not affect the others."""
     deeds = ["solve", "solve", "exit", "solve", "sleep", "solve", "solve", "segfault", "abort", "status", "solve"]
 
     answers = run(keeper, *[f"hostile:do={deed}" for deed in deeds])
@@ -206,26 +201,28 @@ def test_pipelined_runs_are_answered_once_and_in_order_whatever_happens_among_th
         assert deed != "solve" or puzzle().is_solution(answer.assignment)
 
 
-def test_where_answers_come_in_turns_a_long_run_does_not_hold_up_those_before_it(keeper: KeeperClient) -> None:
+def test_a_long_run_does_not_delay_earlier_answers(keeper: KeeperClient) -> None:
+    """With `in_turns`, answers are held for a short time at most."""
     keeper.in_turns = True
     jobs = [job("hostile"), job("hostile"), job("hostile:do=sleep"), job("hostile")]
     submit(keeper, jobs, BatchLimits(4.0, 2000, 0.2))
 
-    looks: list[list[int]] = []
-    until(lambda: looks.append([answer.number for answer in keeper.answers(5.0)]) or sum(map(len, looks)) == len(jobs))
+    parts: list[list[int]] = []
+    until(lambda: parts.append([answer.number for answer in keeper.answers(5.0)]) or sum(map(len, parts)) == len(jobs))
 
     numbers = [each.request.number for each in jobs]
-    assert [look for look in looks if look] == [numbers[:2], numbers[2:]]
+    assert [each for each in parts if each] == [numbers[:2], numbers[2:]]
 
 
-def test_families_take_turns_and_two_sandboxes_are_kept_at_most(keeper: KeeperClient) -> None:
+def test_at_most_two_sandboxes_are_kept(keeper: KeeperClient) -> None:
+    """Runs of several families alternate."""
     answers = run(keeper, *["hostile", "hostile-too", "hostile-three", "hostile"] * 2, limits=BatchLimits(20.0, 2000))
 
     assert {answer.stop for answer in answers} == {"finished"}
     assert len(named("cagematch.workers.sandbox")) == 2
 
 
-def test_a_leftover_of_one_family_is_ended_while_another_runs(keeper: KeeperClient) -> None:
+def test_leftovers_end_while_another_family_runs(keeper: KeeperClient) -> None:
     jobs = [job("hostile:do=fork"), job("hostile-too:do=sleep")]
     submit(keeper, jobs, BatchLimits(3.0, 2000))
     until(lambda: len(list(children(keeper.pid))) == 2)
@@ -235,25 +232,24 @@ def test_a_leftover_of_one_family_is_ended_while_another_runs(keeper: KeeperClie
     assert [answer.stop for answer in collect(keeper, jobs)] == ["finished", "timeout"]
 
 
-def test_a_sandbox_learns_nothing_of_our_services_and_works_in_a_folder_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sandbox_has_no_service_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs in its own folder."""
     monkeypatch.setenv("CAGEMATCH_DATABASE_URL", "postgresql://secret-1")
     monkeypatch.setenv("CAGEMATCH_BROKER_URL", "redis://secret-2")
     with keeper_client(tmp_path) as keeper:
-        (answer,) = run(keeper, "hostile:do=tell-environment")
+        (answer,) = run(keeper, "hostile:do=show-environment")
 
-    told = answer.detail
-    assert f"RuntimeError: {tmp_path}" in told
-    assert "CAGEMATCH_LOCKS" in told
-    assert "secret" not in told
+    detail = answer.detail
+    assert f"RuntimeError: {tmp_path}" in detail
+    assert "CAGEMATCH_LOCKS" in detail
+    assert "secret" not in detail
 
 
 def descriptors(keeper: KeeperClient) -> list[str]:
     return sorted(path.name for path in Path(f"/proc/{keeper.pid}/fd").iterdir())
 
 
-def test_fifty_new_sandboxes_cost_the_keeper_no_descriptor(keeper: KeeperClient) -> None:
+def test_new_sandboxes_leak_no_descriptors(keeper: KeeperClient) -> None:
     run(keeper, "hostile:do=exit", "hostile")
     before = descriptors(keeper)
 
@@ -264,7 +260,7 @@ def test_fifty_new_sandboxes_cost_the_keeper_no_descriptor(keeper: KeeperClient)
     assert descriptors(keeper) == before
 
 
-def test_the_seconds_of_a_killed_run_are_known(keeper: KeeperClient) -> None:
+def test_the_cpu_time_of_killed_runs_is_measured(keeper: KeeperClient) -> None:
     (answer,) = run(keeper, "hostile:do=work-and-hang", limits=BatchLimits(1.0, 2000, 0.2))
 
     assert answer.stop == "timeout"
@@ -272,7 +268,7 @@ def test_the_seconds_of_a_killed_run_are_known(keeper: KeeperClient) -> None:
     assert answer.peak_mib > 5
 
 
-def test_a_run_has_its_own_peak_and_its_children_in_it(keeper: KeeperClient) -> None:
+def test_the_peak_is_per_run_and_includes_children(keeper: KeeperClient) -> None:
     peak, solve, helper = run(
         keeper, "hostile:do=peak", "hostile", "hostile:do=helper", limits=BatchLimits(20.0, 2000), text=HARD
     )
@@ -286,7 +282,7 @@ def test_a_run_has_its_own_peak_and_its_children_in_it(keeper: KeeperClient) -> 
     assert helper.cpu_s > 0.29
 
 
-def test_a_sandbox_that_has_grown_is_replaced_between_runs(keeper: KeeperClient) -> None:
+def test_a_grown_sandbox_is_replaced_between_runs(keeper: KeeperClient) -> None:
     answers = run(keeper, *["hostile:do=leak"] * 20, limits=BatchLimits(20.0, 2000))
 
     assert {answer.stop for answer in answers} == {"finished"}
@@ -295,7 +291,7 @@ def test_a_sandbox_that_has_grown_is_replaced_between_runs(keeper: KeeperClient)
 
 
 @pytest.mark.parametrize("configuration", ["cp-min-size", "pulp-cbc"])
-def test_a_sandbox_of_a_real_solver_stays(keeper: KeeperClient, configuration: str) -> None:
+def test_a_real_solver_keeps_its_sandbox(keeper: KeeperClient, configuration: str) -> None:
     assert solves(keeper, configuration)
     before = named("cagematch.workers.sandbox")
 

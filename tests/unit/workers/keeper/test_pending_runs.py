@@ -28,10 +28,10 @@ def answer(number: int) -> Frame:
 
 @pytest.fixture
 def pending() -> PendingRuns:
-    made = PendingRuns(bytearray())
+    runs = PendingRuns(bytearray())
     for number, family in enumerate("aabba", start=1):
-        made.add(request(number), BatchSettings(family, "scip", LIMITS))
-    return made
+        runs.add(request(number), BatchSettings(family, "scip", LIMITS))
+    return runs
 
 
 def answers(pending: PendingRuns) -> list[RunAnswer]:
@@ -43,13 +43,14 @@ def numbers(pending: PendingRuns) -> list[int]:
 
 
 def together() -> PendingRuns:
-    made = PendingRuns(bytearray())
+    runs = PendingRuns(bytearray())
     for number in range(1, 6):
-        made.add(request(number), BatchSettings("a", "scip", LIMITS, in_turns=True))
-    return made
+        runs.add(request(number), BatchSettings("a", "scip", LIMITS, in_turns=True))
+    return runs
 
 
-def test_runs_go_out_by_family_and_again_after_a_recall(pending: PendingRuns) -> None:
+def test_runs_are_handed_out_by_family(pending: PendingRuns) -> None:
+    """After a recall, unanswered runs are handed out again."""
     assert [run.number for run in pending.hand_out()] == [1, 2]
     assert list(pending.hand_out()) == []
 
@@ -77,7 +78,7 @@ def test_an_answer_is_forwarded_byte_by_byte(pending: PendingRuns) -> None:
     assert bytes(pending._outbox) == odd.data
 
 
-def test_a_disturbed_run_is_repeated_and_then_an_error(pending: PendingRuns) -> None:
+def test_a_disturbed_run_is_retried_then_fails(pending: PendingRuns) -> None:
     for _ in range(RETRIES):
         pending.disturb("the run was suspended")
         assert pending.due == 1
@@ -109,7 +110,7 @@ def test_answers_in_turns_wait_for_the_last() -> None:
     assert numbers(pending) == [1, 2, 3, 4, 5]
 
 
-def test_a_held_answer_does_not_wait_for_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_held_answers_do_not_wait_for_long_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     pending = together()
     assert pending.forward(answer(1))
 
@@ -119,7 +120,7 @@ def test_a_held_answer_does_not_wait_for_a_long_run(monkeypatch: pytest.MonkeyPa
     assert numbers(pending) == [1]
 
 
-def test_held_answers_are_dropped_with_the_runs() -> None:
+def test_held_answers_are_discarded_with_the_runs() -> None:
     pending = together()
     assert pending.forward(answer(1))
 

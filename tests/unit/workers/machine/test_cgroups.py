@@ -114,7 +114,7 @@ def test_version_2_disables_swap(tmp_path: Path) -> None:
     assert group.kills() == 2
 
 
-def test_a_worker_leaves_a_group_that_is_its_own(tmp_path: Path) -> None:
+def test_a_worker_leaves_a_group_without_others(tmp_path: Path) -> None:
     """Version 2 lets a group limit the groups below it only without processes of its own."""
     own = tmp_path / "own"
     own.write_text("0::/a.scope\n")

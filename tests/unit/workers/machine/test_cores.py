@@ -32,7 +32,7 @@ print(turns)
 
 
 def turns(folder: Path, counts: list[int], hold_s: float, seconds: float) -> list[int]:
-    """How often each claimant got its cores, out of two cores."""
+    """Return how often each claimant leased its cores; there are two cores."""
     start = time.time() + 1.0
     started = [
         subprocess.Popen(
@@ -98,7 +98,7 @@ def test_every_user_can_write_to_a_new_folder(tmp_path: Path) -> None:
     assert private.stat().st_mode & 0o7777 == 0o700
 
 
-def test_an_unusable_folder_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_reported_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(SandboxError, match="set CAGEMATCH_LOCKS"):

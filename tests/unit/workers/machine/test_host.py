@@ -94,7 +94,7 @@ def test_a_survey_leases_a_core_and_releases_it(locks: Path) -> None:
     assert all(Leases(locks, [core]).take_one(0.0) == core for core in usable_cores())
 
 
-def test_without_a_free_core_a_survey_has_no_lease(locks: Path) -> None:
+def test_surveys_have_no_lease_without_free_cores(locks: Path) -> None:
     held = [Leases(locks, [core]) for core in usable_cores()]
     assert [lease.take_one(0.0) for lease in held] == usable_cores()
 
@@ -120,7 +120,8 @@ def test_a_survey_gives_way_to_waiting_claimants(locks: Path) -> None:
     assert survey().core is not None
 
 
-def test_a_survey_detects_the_memory_limit_and_leaves_no_group(locks: Path) -> None:
+def test_a_survey_detects_the_memory_limit(locks: Path) -> None:
+    """The survey removes its cgroup."""
     found = survey()
 
     assert found.memory_limit in {"cgroup v1", "cgroup v2", "watch"}

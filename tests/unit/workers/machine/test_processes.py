@@ -112,7 +112,7 @@ def test_every_thread_is_pinned() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_watched_process_lists_the_children_of_all_threads() -> None:
+def test_watched_processes_list_children_of_all_threads() -> None:
     with subprocess.Popen([sys.executable, "-c", FAMILY]) as first:
         watched = Watched(first.pid)
         deadline = time.monotonic() + 20

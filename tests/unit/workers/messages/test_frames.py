@@ -37,5 +37,5 @@ def test_other_bytes_are_an_error_at_once(data: bytes) -> None:
         FrameReader().feed(data)
 
 
-def test_half_a_header_is_no_error() -> None:
+def test_an_incomplete_header_is_not_an_error() -> None:
     assert FrameReader().feed(ONE[: HEADER.size - 1]) == []

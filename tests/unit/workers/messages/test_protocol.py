@@ -1,4 +1,4 @@
-"""The messages: each one comes back as it was sent, and nothing else is accepted."""
+"""Messages: each one survives encoding and decoding, and other data is an error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_a_message_comes_back_as_it_was_sent(message: Message) -> None:
+def test_a_message_survives_encoding_and_decoding(message: Message) -> None:
     (frame,) = FrameReader().feed(encode(message))
 
     assert decode(frame) == message
@@ -74,14 +74,14 @@ def test_messages_are_frozen() -> None:
     "body",
     [b"", b"\xc1", msgspec.msgpack.encode([1]), msgspec.msgpack.encode(["1", "sudoku", "12..", 1]), encode(ANSWER)],
 )
-def test_a_body_that_does_not_fit_its_kind_is_an_error(body: bytes) -> None:
+def test_an_invalid_body_is_an_error(body: bytes) -> None:
     (frame,) = FrameReader().feed(framed(Kind.RUN, body))
 
     with pytest.raises(MessageError, match="invalid RUN message"):
         decode(frame)
 
 
-def test_another_message_than_expected_is_an_error() -> None:
+def test_an_unexpected_message_is_an_error() -> None:
     (frame,) = FrameReader().feed(encode(ANSWER))
 
     with pytest.raises(MessageError, match="expected RunRequest, found RunAnswer"):

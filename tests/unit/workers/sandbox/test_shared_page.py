@@ -1,4 +1,4 @@
-"""The page of memory that keeper and sandbox share."""
+"""The page of memory shared by keeper and sandbox."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from cagematch.workers.sandbox.shared_page import Page, Running
 
 
-def test_what_one_end_writes_the_other_reads() -> None:
+def test_each_side_reads_what_the_other_writes() -> None:
     descriptor = Page.create()
     keeper, sandbox = Page(descriptor), Page(descriptor)
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""One run: what a backend does, whatever it is, becomes an answer; and what the clock covers."""
+"""One run: every result of a backend becomes an answer, and the clock covers build and search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUS = {"yes": SOLVED, "no": REFUTED, "late": OUT_OF_TIME, "odd": FAILED, "eno
 
 
 class Stub:
-    """A backend that does as it is told, and keeps what it was told itself."""
+    """A backend with given functions, which records its orders and limits."""
 
     HANDLES = (AllDifferent, Sum)
     TASKS = tuple(Task)
@@ -41,7 +41,7 @@ class Stub:
         return self._search()
 
     def enumerate_all(self, _model, limit_s, take):
-        """Hand over what there is to hand over, and end as told; "no" is the only end that says that was all."""
+        """Pass on the given solutions and end with the given status; only "no" means that there are no more."""
         self.limits.append(limit_s)
         for handed, assignment in enumerate(self._hands, 1):
             if not take(assignment):
@@ -71,7 +71,7 @@ def raiser(error: BaseException):
     return _raise
 
 
-def test_a_solution_comes_with_its_times_and_counters(run):
+def test_a_solution_has_times_and_counters(run):
     measured = run(Stub())
 
     assert (measured.answer, measured.stop, measured.detail) == (Answer.SOLUTION, Stop.FINISHED, "")
@@ -89,7 +89,7 @@ def test_a_solution_comes_with_its_times_and_counters(run):
         ("odd", Answer.UNKNOWN, Stop.ERROR),
     ],
 )
-def test_a_status_means_what_the_table_says(run, native, answer, stop):
+def test_statuses_are_mapped_by_the_table(run, native, answer, stop):
     measured = run(Stub(search=lambda: Found(native)))
 
     assert (measured.answer, measured.stop, measured.assignment) == (answer, stop, None)
@@ -99,7 +99,7 @@ def test_a_failure_names_its_status(run):
     assert run(Stub(search=lambda: Found("odd"))).detail == "stub ended with status 'odd'"
 
 
-def test_a_status_that_is_not_in_the_table_is_an_error_that_names_it(run):
+def test_an_unknown_status_is_an_error(run):
     measured = run(Stub(search=lambda: Found(99)))
 
     assert (measured.answer, measured.stop) == (Answer.UNKNOWN, Stop.ERROR)
@@ -113,17 +113,18 @@ def test_a_solution_without_values_is_no_answer(run):
     assert "a single value" in measured.detail
 
 
-def test_a_log_is_kept_from_its_end_and_after_other_words(run):
+def test_a_long_log_is_truncated_at_its_start(run):
+    """The detail has the message first, then the end of the log."""
     found = Found("odd", log="x" * 100_000 + " end of the log")
 
-    told = run(Stub(search=lambda: found)).detail
+    detail = run(Stub(search=lambda: found)).detail
 
-    assert told.startswith("stub ended with status 'odd'\n")
-    assert told.endswith(" end of the log")
-    assert len(told) < 70_000
+    assert detail.startswith("stub ended with status 'odd'\n")
+    assert detail.endswith(" end of the log")
+    assert len(detail) < 70_000
 
 
-def test_whatever_a_backend_raises_is_an_error_that_ends_in_its_words(run):
+def test_an_exception_is_an_error_with_its_message(run):
     measured = run(Stub(search=raiser(RuntimeError("the solver is on fire"))))
 
     assert measured.stop is Stop.ERROR
@@ -132,26 +133,26 @@ def test_whatever_a_backend_raises_is_an_error_that_ends_in_its_words(run):
     assert measured.solve_s is None
 
 
-def test_a_long_traceback_is_cut_at_its_beginning(run):
+def test_a_long_traceback_is_truncated_at_its_start(run):
     measured = run(Stub(build=raiser(RuntimeError("x" * 10_000 + " end"))))
 
     assert len(measured.detail) == solving.DETAIL
     assert measured.detail.rstrip().endswith("end")
 
 
-def test_memory_that_cannot_be_had_is_a_memout(run):
+def test_a_memory_error_is_a_memout(run):
     measured = run(Stub(build=raiser(MemoryError())))
 
     assert (measured.answer, measured.stop) == (Answer.UNKNOWN, Stop.MEMOUT)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_an_order_to_stop_is_obeyed(run, error):
+def test_exit_exceptions_propagate(run, error):
     with pytest.raises(error):
         run(Stub(search=raiser(error())))
 
 
-def test_the_search_gets_what_the_build_left_of_the_limit(run):
+def test_the_search_has_the_rest_of_the_limit(run):
     stub = Stub(build=lambda: time.sleep(0.05))
 
     run(stub, limit_s=1.0)
@@ -159,7 +160,7 @@ def test_the_search_gets_what_the_build_left_of_the_limit(run):
     assert 0.5 < stub.limits[0] <= 0.95
 
 
-def test_a_build_that_takes_the_whole_limit_is_a_timeout_without_a_search(run):
+def test_a_slow_build_is_a_timeout_without_search(run):
     stub = Stub(build=lambda: time.sleep(0.02))
 
     measured = run(stub, limit_s=0.01)
@@ -168,7 +169,9 @@ def test_a_build_that_takes_the_whole_limit_is_a_timeout_without_a_search(run):
     assert stub.limits == []
 
 
-def test_an_answer_after_the_limit_is_a_timeout_and_stays_an_answer(run):
+def test_a_late_answer_is_a_timeout(run):
+    """The answer is kept."""
+
     def late() -> Found:
         time.sleep(0.03)
         return Found("yes", (2, 1))
@@ -187,7 +190,7 @@ def test_an_error_after_the_limit_stays_an_error(run):
     assert run(Stub(search=late), limit_s=0.02).stop is Stop.ERROR
 
 
-def test_constraints_that_a_backend_cannot_handle_are_named(run):
+def test_unsupported_constraints_are_named(run):
     rules = Rules(((1, 2),) * 2, (NotEqual((0, 1), "line"), Sum((0, 1), 3, "cage")))
     stub = Stub()
 
@@ -199,7 +202,7 @@ def test_constraints_that_a_backend_cannot_handle_are_named(run):
 
 
 @pytest.mark.parametrize(("settings", "expected"), [({}, 7), ({"seed": -1}, 7), ({"seed": 0}, 0), ({"seed": 3}, 3)])
-def test_the_seed_is_the_batch_s_unless_the_configuration_has_one(run, settings, expected):
+def test_the_configuration_overrides_the_seed_of_the_batch(run, settings, expected):
     stub = Stub()
 
     run(stub, **settings)
@@ -211,7 +214,8 @@ BOTH = ((1, 2), (2, 1))
 UNIQUE, COUNT, REPAIR = Asked(Task.UNIQUE), Asked(Task.COUNT, bound=2), Asked(Task.REPAIR)
 
 
-def test_an_enumeration_counts_what_it_is_handed_and_keeps_it_to_be_verified(run):
+def test_an_enumeration_counts_and_keeps_its_solutions(run):
+    """The solutions are kept for verification."""
     measured = run(Stub(hands=BOTH), asked=Asked(Task.COUNT, bound=10))
 
     assert (measured.answer, measured.stop, measured.count, measured.complete) == (
@@ -223,7 +227,7 @@ def test_an_enumeration_counts_what_it_is_handed_and_keeps_it_to_be_verified(run
     assert (measured.assignment, measured.more) == ([1, 2], [[2, 1]])
 
 
-def test_a_solution_that_is_handed_over_is_copied(run):
+def test_solutions_are_copied(run):
     def one_list():
         values = [1, 2]
         yield values
@@ -235,14 +239,17 @@ def test_a_solution_that_is_handed_over_is_copied(run):
     assert (measured.assignment, measured.more) == ([1, 2], [[2, 1]])
 
 
-def test_an_enumeration_stops_at_its_bound_and_does_not_say_that_there_are_no_more(run):
+def test_an_enumeration_at_its_bound_is_incomplete(run):
+    """The enumeration stops at its bound and does not claim completeness."""
     measured = run(Stub(hands=BOTH * 5), asked=COUNT)
 
     assert (measured.stop, measured.count, measured.complete) == (Stop.FINISHED, 2, False)
     assert measured.counters == {"handed": 2}
 
 
-def test_an_enumeration_that_meets_its_bound_with_the_last_solution_may_say_so(run):
+def test_an_enumeration_may_be_complete_at_its_bound(run):
+    """The last solution may be the one that meets the bound."""
+
     class Ends(Stub):
         def enumerate_all(self, model, limit_s, take):
             super().enumerate_all(model, limit_s, take)
@@ -254,7 +261,8 @@ def test_an_enumeration_that_meets_its_bound_with_the_last_solution_may_say_so(r
 
 
 @pytest.mark.parametrize("bound", [1, 2, 100])
-def test_whether_a_solution_is_the_only_one_takes_two_whatever_the_bound(run, bound):
+def test_a_uniqueness_check_stops_after_two_solutions(run, bound):
+    """The bound is irrelevant."""
     measured = run(Stub(hands=BOTH * 5), asked=Asked(Task.UNIQUE, bound))
 
     assert measured.count == 2
@@ -273,24 +281,26 @@ def test_whether_a_solution_is_the_only_one_takes_two_whatever_the_bound(run, bo
         (BOTH[:1], "odd", Answer.SOLUTION, Stop.ERROR),
     ],
 )
-def test_how_an_enumeration_ended_is_told_by_its_end_and_its_status(run, hands, ends, answer, stop):
+def test_the_status_determines_the_stop_of_an_enumeration(run, hands, ends, answer, stop):
+    """The status `yes` at the end is an error, because an enumeration ends with a refutation or early."""
     measured = run(Stub(hands=hands, ends=ends), asked=UNIQUE)
 
     assert (measured.answer, measured.stop, measured.complete) == (answer, stop, ends == "no")
 
 
-def test_an_enumeration_that_ends_early_is_an_error_that_names_its_status(run):
+def test_an_early_end_is_reported_with_its_status(run):
     assert "ended early, with status 'yes'" in run(Stub(hands=BOTH[:1], ends="yes"), asked=UNIQUE).detail
 
 
-def test_a_solution_of_an_enumeration_without_values_is_an_error(run):
+def test_an_enumerated_solution_without_values_is_an_error(run):
     measured = run(Stub(hands=(None,)), asked=UNIQUE)
 
     assert measured.stop is Stop.ERROR
     assert "a single value" in measured.detail
 
 
-def test_of_very_many_solutions_all_are_counted_and_some_are_kept(run):
+def test_all_solutions_are_counted_and_some_are_kept(run):
+    """At most `KEPT` solutions are kept."""
     many = solving.KEPT + 10
 
     measured = run(Stub(hands=BOTH[:1] * many), asked=Asked(Task.COUNT, bound=10 * many))
@@ -300,20 +310,22 @@ def test_of_very_many_solutions_all_are_counted_and_some_are_kept(run):
 
 
 @pytest.mark.parametrize(("proved", "stop"), [(True, Stop.FINISHED), (False, Stop.TIMEOUT)])
-def test_a_repair_without_a_proof_that_no_fewer_changes_do_is_a_timeout(run, proved, stop):
+def test_an_unproved_repair_is_a_timeout(run, proved, stop):
+    """A repair is complete with a proof that fewer changes do not suffice."""
     measured = run(Stub(search=lambda: Found("yes", (1, 2), complete=proved)), asked=REPAIR)
 
     assert (measured.answer, measured.stop, measured.complete) == (Answer.SOLUTION, stop, proved)
     assert measured.assignment == [1, 2]
 
 
-def test_what_has_no_repair_has_no_solution_whatever_is_given(run):
+def test_a_refuted_repair_has_no_solution(run):
     measured = run(Stub(search=lambda: Found("no")), asked=REPAIR)
 
     assert (measured.answer, measured.stop, measured.complete) == (Answer.NONE, Stop.FINISHED, None)
 
 
-def test_a_plain_search_neither_counts_nor_claims(run):
+def test_a_search_returns_no_count(run):
+    """A search does not claim completeness either."""
     measured = run(Stub(search=lambda: Found("yes", (1, 2), complete=True)))
 
     assert (measured.count, measured.complete, measured.more) == (None, None, [])
@@ -329,7 +341,7 @@ def test_the_model_is_built_for_the_task(run, task):
 
 
 @pytest.mark.parametrize("task", [Task.UNIQUE, Task.COUNT, Task.REPAIR])
-def test_a_task_that_a_backend_does_not_support_is_named(run, task):
+def test_an_unsupported_task_is_named(run, task):
     stub = Stub()
     stub.TASKS = (Task.SOLVE,)
 
@@ -340,13 +352,13 @@ def test_a_task_that_a_backend_does_not_support_is_named(run, task):
     assert stub.orders == []
 
 
-def test_sizes_are_worked_out_once_for_rules_and_settings(monkeypatch):
+def test_sizes_are_cached_by_rules_and_settings(monkeypatch):
     stub = Stub()
     monkeypatch.setattr(solving, "load", lambda _: stub)
     first = Configuration("sized", {"workers": 1}, "sized")
     second = Configuration("sized", {"workers": 2}, "sized:workers=2")
 
-    told = [solving.size(one, PROBLEM.rules) for one in (first, first, second)]
+    sizes = [solving.size(one, PROBLEM.rules) for one in (first, first, second)]
 
-    assert [dict(size.constraints) for size in told] == [{"workers": 1}, {"workers": 1}, {"workers": 2}]
+    assert [dict(size.constraints) for size in sizes] == [{"workers": 1}, {"workers": 1}, {"workers": 2}]
     assert stub.sized == 2

@@ -1,4 +1,4 @@
-"""A shift on a real keeper: what it stores, and what it leaves behind when something ends it early."""
+"""A shift with a real keeper: what it stores, and its state after an early end."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ Hook = Callable[["Watched", int], None]
 
 
 class Watched(KeeperClient):
-    """A real keeper that calls a hook with each answer's place, and notes how many runs it was handed at once.
+    """A client of a real keeper that calls a hook with each answer's number, and records the size of each submission.
 
-    ``beside``: how many of the runs handed over before had no answer yet.
+    ``unanswered``: the number of earlier runs without an answer at each submission.
     """
 
     def __init__(self, hook: Hook) -> None:
         super().__init__()
         self._hook, self._answered = hook, 0
-        self.handed: list[int] = []
-        self.beside: list[int] = []
+        self.submitted: list[int] = []
+        self.unanswered: list[int] = []
 
     def submit(self, runs: Iterable[RunRequest], settings: BatchSettings) -> None:
-        listed = list(runs)
-        self.beside.append(sum(self.handed) - self._answered)
-        self.handed.append(len(listed))
-        super().submit(listed, settings)
+        requests = list(runs)
+        self.unanswered.append(sum(self.submitted) - self._answered)
+        self.submitted.append(len(requests))
+        super().submit(requests, settings)
 
     def answers(self, within_s: float) -> Iterator[RunAnswer]:
         for answer in super().answers(within_s):
@@ -75,7 +75,7 @@ class Watched(KeeperClient):
 
 
 class Slots:
-    """What a slot shares with the others, with one slot."""
+    """The state that the slots of a worker share, with one slot."""
 
     def __init__(self, engine: Engine, app: Celery) -> None:
         self.engine, self.app = engine, app
@@ -83,13 +83,13 @@ class Slots:
         self.worker_id = 1
         self.spool = Spool(engine.url)
         self.hook: Hook = lambda _, __: None
-        self.made: list[Watched] = []
+        self.keepers: list[Watched] = []
         self._keeper: Watched | None = None
 
     def keeper(self) -> Watched:
         if self._keeper is None:
             self._keeper = Watched(self.hook)
-            self.made.append(self._keeper)
+            self.keepers.append(self._keeper)
         return self._keeper
 
     def drop_keeper(self) -> None:
@@ -105,17 +105,17 @@ def slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slots]:
     url = f"sqlite:///{tmp_path}/scheduler.db"
     engine = open_engine(url)
     Base.metadata.create_all(engine)
-    made = Slots(engine, make_app(Connections(url, "memory://", "test"), only_batch=0))
-    with made.app.connection_for_write() as connection:
+    shared = Slots(engine, make_app(Connections(url, "memory://", "test"), only_batch=0))
+    with shared.app.connection_for_write() as connection:
         connection.default_channel.queue_declare(queue=QUEUE)
         connection.default_channel.queue_purge(QUEUE)
-    yield made
-    made.drop_keeper()
+    yield shared
+    shared.drop_keeper()
     engine.dispose()
 
 
 def make_batch(engine: Engine, *states: ShardState) -> None:
-    """Twenty runs in as many shards as states are given; shard and batch numbers start at 1."""
+    """Store twenty runs with one shard per state; the numbers of shard and batch start at 1."""
     puzzle_rows = [
         {"id": at, "kind": "sudoku", "text": text, "fingerprint": at.to_bytes(32, "big")}
         for at, text in enumerate(PUZZLES, 1)
@@ -148,7 +148,7 @@ def runs(engine: Engine) -> list[Any]:
 
 
 def indices(engine: Engine) -> list[int]:
-    """The index within the configuration of every run, in the order in which they were stored."""
+    """Return the index of every run within its configuration, in the order of storage."""
     return [run.repeat * len(PUZZLES) + len(PUZZLES) - run.puzzle_id for run in runs(engine)]
 
 
@@ -171,7 +171,8 @@ def at_answer(place: int, do: Callable[[Watched], None]) -> Hook:
     return lambda keeper, answered: do(keeper) if answered == place else None
 
 
-def test_runs_are_stored_in_their_order_with_puzzle_repeat_and_seed(slots: Slots):
+def test_runs_are_stored_in_their_order(slots: Slots):
+    """Each run has its puzzle, repeat and seed."""
     make_batch(slots.engine, ShardState.QUEUED)
 
     work_on(1, slots)
@@ -185,7 +186,8 @@ def test_runs_are_stored_in_their_order_with_puzzle_repeat_and_seed(slots: Slots
     assert (shard(slots.engine).position, shard(slots.engine).state) == (RUNS, ShardState.DONE)
 
 
-def test_a_shard_has_only_its_own_runs_and_its_end_sends_the_next(slots: Slots):
+def test_a_finished_shard_sends_the_next(slots: Slots):
+    """A shift stores the runs of its own shard only."""
     make_batch(slots.engine, ShardState.QUEUED, ShardState.WAITING)
 
     work_on(1, slots)
@@ -195,33 +197,33 @@ def test_a_shard_has_only_its_own_runs_and_its_end_sends_the_next(slots: Slots):
     assert messages(slots.app) == 1
 
 
-def test_one_run_is_handed_out_first_and_more_once_the_pace_is_known(slots: Slots):
+def test_submissions_grow_after_the_first_run(slots: Slots):
+    """One run is submitted first; then the time per run is known."""
     make_batch(slots.engine, ShardState.QUEUED)
 
     work_on(1, slots)
 
-    handed = slots.made[0].handed
-    assert handed[0] == 1
-    assert max(handed) > 1
-    assert sum(handed) == RUNS
+    submitted = slots.keepers[0].submitted
+    assert submitted[0] == 1
+    assert max(submitted) > 1
+    assert sum(submitted) == RUNS
 
 
-def test_where_worker_and_solves_share_cores_they_take_turns(slots: Slots):
+def test_on_shared_cores_worker_and_solves_take_turns(slots: Slots):
     make_batch(slots.engine, ShardState.QUEUED)
     everywhere, places = os.sched_getaffinity(0), list[set[int]]()
     slots.hook = lambda _, __: places.append(os.sched_getaffinity(0))
 
     work_on(1, slots)
 
-    assert set(slots.made[0].beside) == {0}
+    assert set(slots.keepers[0].unanswered) == {0}
     (leased,) = {run.cores for run in runs(slots.engine)}
     assert places == [{int(leased)}] * RUNS
     assert os.sched_getaffinity(0) == everywhere
 
 
-def test_where_the_worker_has_cores_of_its_own_it_works_beside_the_solves(
-    slots: Slots, monkeypatch: pytest.MonkeyPatch
-):
+def test_with_its_own_cores_a_worker_runs_concurrently(slots: Slots, monkeypatch: pytest.MonkeyPatch):
+    """Worker and solves do not take turns, and the worker keeps its cores."""
     everywhere = os.sched_getaffinity(0)
     first, *others = sorted(everywhere)
     if not others:
@@ -238,22 +240,23 @@ def test_where_the_worker_has_cores_of_its_own_it_works_beside_the_solves(
 
     assert {run.cores for run in runs(slots.engine)} == {str(first)}
     assert places == [set(others)] * RUNS
-    assert not slots.made[0].in_turns
+    assert not slots.keepers[0].in_turns
 
 
-def test_a_lost_lease_stores_nothing_and_kills_what_runs(slots: Slots, monkeypatch: pytest.MonkeyPatch):
+def test_a_lost_lease_stores_nothing_and_kills_runs(slots: Slots, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shifts, "FLUSH_S", 0.0)
     make_batch(slots.engine, ShardState.QUEUED)
-    slots.hook = at_answer(1, lambda _: set_shard(slots.engine, lease_token="somebody else's"))
+    slots.hook = at_answer(1, lambda _: set_shard(slots.engine, lease_token="another worker's"))
 
     work_on(1, slots)
 
     assert runs(slots.engine) == []
-    assert (shard(slots.engine).lease_token, shard(slots.engine).state) == ("somebody else's", ShardState.LEASED)
+    assert (shard(slots.engine).lease_token, shard(slots.engine).state) == ("another worker's", ShardState.LEASED)
     assert messages(slots.app) == 0
 
 
-def test_a_shift_that_is_over_puts_the_rest_back_and_another_goes_on(slots: Slots, monkeypatch: pytest.MonkeyPatch):
+def test_remaining_runs_return_to_the_queue(slots: Slots, monkeypatch: pytest.MonkeyPatch):
+    """After the time of a shift, its remaining runs return to the queue, and another shift resumes them."""
     monkeypatch.setattr(shifts, "SHIFT_S", 1.0)
     make_batch(slots.engine, ShardState.QUEUED)
     slots.hook = at_answer(2, lambda _: time.sleep(1.0))
@@ -266,10 +269,11 @@ def test_a_shift_that_is_over_puts_the_rest_back_and_another_goes_on(slots: Slot
     assert (left.state, left.attempts, left.lease_token) == (ShardState.QUEUED, 0, None)
     assert messages(slots.app) == 1
     assert indices(slots.engine) == list(range(RUNS))
-    assert len(slots.made) == 1
+    assert len(slots.keepers) == 1
 
 
-def test_a_suspect_shard_goes_one_at_a_time_and_marks_each_run(slots: Slots):
+def test_a_retried_shard_marks_each_run(slots: Slots):
+    """After a lost attempt, runs are submitted one at a time, and each is marked first."""
     make_batch(slots.engine, ShardState.QUEUED)
     set_shard(slots.engine, attempts=1)
     marks: list[tuple[int, int]] = []
@@ -277,12 +281,13 @@ def test_a_suspect_shard_goes_one_at_a_time_and_marks_each_run(slots: Slots):
 
     work_on(1, slots)
 
-    assert slots.made[0].handed == [1] * RUNS
+    assert slots.keepers[0].submitted == [1] * RUNS
     assert marks == [(at, at) for at in range(RUNS)]
     assert indices(slots.engine) == list(range(RUNS))
 
 
-def test_a_run_that_took_its_workers_with_it_is_an_error_and_the_others_go_on(slots: Slots):
+def test_a_run_that_kills_workers_is_an_error(slots: Slots):
+    """The other runs of the shard are solved."""
     make_batch(slots.engine, ShardState.QUEUED)
     set_shard(slots.engine, attempts=ATTEMPTS)
 
@@ -295,7 +300,7 @@ def test_a_run_that_took_its_workers_with_it_is_an_error_and_the_others_go_on(sl
     assert len(others) == RUNS - 1
 
 
-def test_a_keeper_killed_in_the_middle_costs_no_run_and_doubles_none(slots: Slots):
+def test_a_killed_keeper_loses_and_duplicates_no_run(slots: Slots):
     make_batch(slots.engine, ShardState.QUEUED)
     slots.hook = at_answer(3, lambda keeper: os.kill(keeper.pid, signal.SIGKILL))
 
@@ -307,10 +312,11 @@ def test_a_keeper_killed_in_the_middle_costs_no_run_and_doubles_none(slots: Slot
     assert left.state is ShardState.QUEUED
     assert messages(slots.app) == 1
     assert Counter(indices(slots.engine)) == Counter(range(RUNS))
-    assert len(slots.made) == 2
+    assert len(slots.keepers) == 2
 
 
-def test_a_stop_in_the_middle_puts_the_shard_back_without_blame(slots: Slots):
+def test_stopping_returns_the_shard_to_the_queue(slots: Slots):
+    """A stop during a shift does not count as an attempt."""
     make_batch(slots.engine, ShardState.QUEUED)
 
     def stop(keeper: Watched) -> None:
@@ -326,17 +332,17 @@ def test_a_stop_in_the_middle_puts_the_shard_back_without_blame(slots: Slots):
     assert left.position == len(runs(slots.engine)) < RUNS
 
 
-def test_after_a_stop_nothing_is_begun(slots: Slots):
+def test_no_shift_starts_after_a_stop(slots: Slots):
     make_batch(slots.engine, ShardState.QUEUED)
     slots.stopping.set()
 
     work_on(1, slots)
 
-    assert slots.made == []
+    assert slots.keepers == []
     assert shard(slots.engine).state is ShardState.QUEUED
 
 
-def test_a_shift_tells_what_its_host_was_like(slots: Slots):
+def test_a_shift_stores_the_conditions_of_its_host(slots: Slots):
     make_batch(slots.engine, ShardState.QUEUED, ShardState.QUEUED)
 
     work_on(1, slots)
@@ -348,11 +354,12 @@ def test_a_shift_tells_what_its_host_was_like(slots: Slots):
     assert [run.shift_id for run in runs(slots.engine)] == [kept[0].id] * half + [kept[1].id] * half
     assert all(row.seconds > 0 and row.load is not None for row in kept)
     for row in kept:
-        looks = sorted(run.reference_s for run in runs(slots.engine) if run.shift_id == row.id)
-        assert 0 < looks[0] <= row.reference_s == looks[len(looks) // 4] < 1
+        probes = sorted(run.reference_s for run in runs(slots.engine) if run.shift_id == row.id)
+        assert 0 < probes[0] <= row.reference_s == probes[len(probes) // 4] < 1
 
 
-def test_permuted_runs_are_of_other_puzzles_and_their_solutions_of_these(slots: Slots):
+def test_permuted_runs_store_solutions_of_the_original_puzzles(slots: Slots):
+    """Each repeat solves a different permutation."""
     make_batch(slots.engine, ShardState.QUEUED)
     with writing(slots.engine) as connection:
         connection.execute(update(Batch).values(permuted=True))
@@ -362,4 +369,4 @@ def test_permuted_runs_are_of_other_puzzles_and_their_solutions_of_these(slots: 
     stored = runs(slots.engine)
     assert [run.holds for run in stored] == [True] * RUNS
     tried = {(run.puzzle_id, run.counters["assignments"]) for run in stored}
-    assert len(tried) > len(PUZZLES)  # each repeat has a layout of its own
+    assert len(tried) > len(PUZZLES)  # each repeat has its own layout

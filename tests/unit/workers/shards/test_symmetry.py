@@ -1,4 +1,4 @@
-"""Symmetries of Sudoku grids: the permuted puzzle is another one, and its solution gives back the puzzle's own."""
+"""Symmetries of Sudoku grids: the permuted puzzle differs, and its solution maps back to the original."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOLVED = [case for case in cases_of("sudoku") if case.count == 1 and len(case.pu
 
 @pytest.mark.parametrize("text", [*SHAPES, JIGSAW])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_symmetry_takes_units_to_units(text, seed):
+def test_a_symmetry_maps_units_to_units(text, seed):
     shape, _, _ = shape_of(text)
     symmetry = symmetry_of(shape, random.Random(seed))
     now = {cell: at for at, cell in enumerate(symmetry.cells)}
@@ -31,7 +31,7 @@ def test_a_symmetry_takes_units_to_units(text, seed):
 
 
 @pytest.mark.parametrize("text", [*SHAPES, JIGSAW])
-def test_what_is_applied_can_be_undone(text):
+def test_a_symmetry_can_be_undone(text):
     shape, _, _ = shape_of(text)
     symmetry = symmetry_of(shape, random.Random(5))
     grid = [random.Random(7).randrange(shape.n + 1) for _ in range(shape.n**2)]
@@ -40,7 +40,7 @@ def test_what_is_applied_can_be_undone(text):
 
 
 @pytest.mark.parametrize("case", SOLVED, ids=lambda case: case.name)
-def test_the_solution_of_a_permuted_puzzle_gives_the_puzzles_own(case):
+def test_a_permuted_solution_maps_back_to_the_puzzle(case):
     text = sudoku.parse(case.puzzle)
     permuted, restore = sudoku.permuted(text, random.Random(3))
 
@@ -52,17 +52,17 @@ def test_the_solution_of_a_permuted_puzzle_gives_the_puzzles_own(case):
         assert sudoku.digits(text, restore(found.assignment)) == case.solution
 
 
-def test_many_symmetries_are_drawn():
+def test_every_seed_gives_another_symmetry():
     text = SOLVED[0].puzzle
 
     assert len({sudoku.permuted(text, random.Random(seed))[0] for seed in range(50)}) == 50
 
 
-def test_a_value_that_is_none_is_restored_as_none():
+def test_an_invalid_value_is_restored_as_zero():
     _, restore = sudoku.permuted("." * 81, random.Random(1))
 
     assert restore([77] * 81) == [0] * 81
 
 
-def test_who_has_symmetries():
+def test_only_sudoku_has_symmetries():
     assert [name for name, kind in KINDS.items() if isinstance(kind, Symmetric)] == ["sudoku"]
