@@ -89,11 +89,10 @@ def test_problems_that_are_not_puzzles_are_answered_correctly(chosen: Configurat
 
 
 @pytest.mark.smoke
-def test_the_warm_up_is_solved_fast(chosen: Configuration):
-    found = measured(chosen, WARM_UP, 1.0)
+def test_the_warm_up_is_solved(chosen: Configuration):
+    found = measured(chosen, WARM_UP, LIMIT_S)
 
     assert found.answer is Answer.SOLUTION or gave_up(chosen, found)
-    assert found.wall_s < 0.5
 
 
 @pytest.mark.parametrize("limit_s", [0.001, 0.2])
